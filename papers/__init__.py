@@ -1,4 +1,4 @@
-"""Paper packs: one folder per paper, with ``claims.toml``, the checks of its claims and its tables.
+"""Paper packs: one folder per paper, with ``claims.toml``, checks of the claims, and cost tables.
 
 ``common`` holds functions shared by several papers. starcast imports this folder as the package
 ``starcast_papers``, regardless of its location, so packs import each other by relative imports.

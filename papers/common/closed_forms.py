@@ -39,9 +39,9 @@ def multiple_height(n: int) -> int:
 
 
 def nk_diameter(n: int, k: int) -> int:
-    """Return the diameter of S_{n,k}: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above.
+    """Return the diameter of S_{n,k}: 2k-1 if k <= floor(n/2), else k + floor((n-1)/2).
 
-    Li, Chen, Xiang & Yao, section 2.
+    The formula is stated by Li, Chen, Xiang & Yao, section 2.
     """
     return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
@@ -49,7 +49,8 @@ def nk_diameter(n: int, k: int) -> int:
 def distance_sum(n: int) -> Number:
     """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
 
-    H_n is the n-th harmonic number. Exact up to n = 60. Fragopoulou & Akl 1993.
+    H_n is the n-th harmonic number. The result is exact up to n = 60, approximate for larger n.
+    The formula is stated by Fragopoulou & Akl 1993.
     """
     if n > EXACT:
         return factorial(n) * (n + harmonic(n) - 4)
@@ -72,23 +73,23 @@ def arrangements(n: int, k: int) -> Number:
 #
 # A necklace is an orbit of the rotation R: a node with all its rotations.
 #
-# On the symbols 2..n, a power R^e of the rotation has m cycles of length d, where m d = n-1. Of the
-# nodes that start with 1, it leaves d^m m! unchanged: the permutations that commute with it. Of the
-# n-1 powers, phi(d) (Euler's function) have cycles of length d.
+# On the symbols 2..n, a power R^e of the rotation has m cycles of length d, where m d = n-1. R^e
+# leaves d^m m! of the nodes that start with 1 unchanged: the permutations that commute with R^e. Of
+# the n-1 powers, phi(d) (Euler's function) have cycles of length d.
 
 
 def starting_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n whose nodes start with 1, except that of 12..n.
+    """Return the number of necklaces of S_n whose nodes start with 1, except {12..n}.
 
-    The sum of phi(d) d^m m! over the divisors d of n-1 is divided by n-1 and reduced by 1. phi is
-    Euler's function and m = (n-1)/d.
+    The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
+    phi is Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
     return int(fixed) // (n - 1) - 1
 
 
 def full_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n whose n-1 nodes start with 1.
+    """Return the number of necklaces of S_n with n-1 nodes, all of which start with 1.
 
     The number is computed by Möbius inversion.
     """
@@ -97,7 +98,7 @@ def full_necklaces(n: int) -> int:
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the steps of the alltoall of Rule 9: the sum of all necklaces' distances from 12..n.
+    """Return the steps of Rule 9's alltoall: the sum of all necklaces' distances from 12..n.
 
     The number is exact up to n = 60. For larger n it is an upper bound, because every node that
     starts with 1 is then counted as a separate necklace.
@@ -108,8 +109,8 @@ def rule_9_steps(n: int) -> Number:
     the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum of
     the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed, which
     reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e. This
-    permutation has 1/l cycles of length l on average. Each of them, if turned by e' places,
-    consists of gcd(e', d) cycles of symbols.
+    permutation has 1/l cycles of length l on average. Each such cycle consists of gcd(e', d) cycles
+    of symbols, where e' is the number of places by which the node turns the cycle.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -123,25 +124,25 @@ def rule_9_steps(n: int) -> Number:
 
 
 def largest_branch(n: int) -> Number:
-    """Return the size of the largest subtree of the near-balanced tree; an upper bound for n > 60.
+    """Return the size of the near-balanced tree's largest subtree, or an upper bound for n > 60.
 
-    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
-    do not start with 1, and one node of each necklace whose nodes do.
+    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The subtree has (n-1)! nodes that do
+    not start with 1, and one node of each necklace (except {12..n}) whose nodes start with 1.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
-    """Return the size of the smallest subtree of the near-balanced tree; a lower bound for n > 60.
+    """Return the size of the near-balanced tree's smallest subtree, or a lower bound for n > 60.
 
-    The tree is that of Definition 13 of Fragopoulou & Akl 1993. The subtree has (n-1)! nodes that
-    do not start with 1, and one node of each necklace whose n-1 nodes do.
+    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The subtree has (n-1)! nodes that do
+    not start with 1, and one node of each necklace of n-1 nodes that start with 1.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of the alltoall of Rule 9, divided by ceil(t_n/(n-1)).
+    """Return the number of steps of Rule 9's alltoall, divided by ceil(t_n/(n-1)).
 
     The divisor is a lower bound on the steps of any alltoall; t_n is the sum of all distances from
     a node.
@@ -150,7 +151,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the size of the near-balanced tree's largest subtree divided by `even_share`."""
+    """Return the size of the near-balanced tree's largest subtree over ceil((n!-1)/(n-1))."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -175,7 +176,7 @@ def _moebius(number: int) -> int:
 
 # Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring
 #
-# The best times over real numbers of segments have this form.
+# The minimum of a pipeline's time over real numbers of segments has this form.
 
 
 ExactNumber = int | Fraction
@@ -236,9 +237,8 @@ class Surd:
 #
 # A message of p segments takes the time c (h + p - 1)(T_s + s b/p). Here T_s is the time of a
 # start-up, b = m T_c the transmission time of the message, h the height of the trees, s/p the share
-# of the message in a packet, and c the number of steps per slot. Over real p > 0 the time has its
-# minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is next to q,
-# or 1.
+# of the message in a packet, and c the number of steps per slot. For real p > 0, the time decreases
+# up to q = sqrt((h-1) s b/T_s) and then increases, so the best integer p is 1 or adjacent to q.
 
 
 #: A time as a function of n, T_s and b = m T_c.
@@ -247,9 +247,9 @@ Time = Callable[[int, Number, Number], Number]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A broadcast of p segments down trees of height h, with c steps per slot.
+    """A broadcast whose message is pipelined in p segments along trees of the given height.
 
-    A packet has m s/p bytes: the share s/p of the message of m bytes.
+    A packet contains the fraction share/p of the message. A slot takes ``slot`` steps.
     """
 
     height: Number
@@ -257,51 +257,51 @@ class Pipeline:
     slot: Number = 1
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
-        """Return the time with p segments, where b = m T_c is the time to send the message."""
+        """Return the time with p segments; b = m T_c is the transmission time of the message."""
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where q is the real number of segments with the smallest time; T_s > 0."""
+        """Return q^2, where q is the real number of segments that minimizes the time; T_s > 0."""
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best real number p of segments, where b = m T_c.
+        """Return the minimum time over real numbers p of segments, where b = m T_c.
 
-        If b = 0, T_s = 0 or h = 1, no real p is best. Then the limit for p -> 0 or for p ->
-        infinity is returned.
+        If b = 0, T_s = 0 or the height is 1, the limit for p -> 0 or p -> infinity is returned,
+        because the minimum need not exist.
         """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * sqrt(crossed) if crossed else ends)
 
     def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best integer number of segments.
+        """Return the minimum time over integer numbers of segments, where b = m T_c.
 
-        If T_s is 0, the limit for many segments is returned.
+        If T_s is 0, the limit for p -> infinity is returned.
         """
         if not T_s:
             return self.slot * self.share * b
-        # The time is convex in p, so the best integer is next to the best real p.
+        # The time is convex in p, so the best integer is adjacent to the best real p.
         above = ceil(sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
-        """Return the exact time with the best real number of segments."""
+        """Return the exact minimum time over real numbers of segments, where b = m T_c."""
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
 
     def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
-        """Return the best integer number of segments, computed exactly.
+        """Return the integer number of segments that minimizes the time, where b = m T_c.
 
-        If two numbers are equally good, the smaller is returned.
+        The computation is exact. If two numbers give the same time, the smaller is returned.
         """
         below = floor_sqrt(self.square(T_s, b))
         return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
 
 
 class Parameters(NamedTuple):
-    """A grid of parameters: arrays of integers, ordered by m, then T_s, then T_c."""
+    """The points (m, T_s, T_c) of a parameter grid, as three integer arrays of equal length."""
 
     m: NDArray[Any]
     T_s: NDArray[Any]
@@ -313,15 +313,15 @@ class Parameters(NamedTuple):
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:
-        """Return the time ``steps`` T_s + ``share`` m T_c, for each point of the grid."""
+        """Return the time ``steps`` T_s + ``share`` m T_c at each point of the grid."""
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def time_of(self, execution: Execution) -> NDArray[Any]:
-        """Return an execution's times on the grid; a step lasts as long as its largest packet."""
+        """Return the execution's time at each point; a step lasts as long as its largest packet."""
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield T_s and b = m T_c for each point of the grid of parameters."""
+        """Yield T_s and b = m T_c for each point of the grid."""
         for m, start, byte in zip(*self, strict=True):
             yield Fraction(start), Fraction(m * byte)
 
@@ -340,8 +340,8 @@ def parameters(
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     """Return sample pairs (T_s, b) for which times are compared with orders of growth.
 
-    T_s is the time of a start-up, and b = m T_c the time to send the message. The pairs are (1, b)
-    for many powers b of n, and the extreme cases (1, 0) and (0, 1).
+    T_s is the time of a start-up, and b = m T_c the transmission time of the message. The pairs are
+    (1, n^i 4^j) and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
     """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))

@@ -1,6 +1,6 @@
 """Kinds of tables in which the papers compare the costs of algorithms, and a reader of table files.
 
-A file ``cost_tables.toml`` holds the tables of a paper, with the printed names of their rows.
+A file ``cost_tables.toml`` holds the tables of one paper, with row names as printed.
 """
 
 import tomllib
@@ -26,12 +26,12 @@ class TimesRow(NamedTuple):
 
     Attributes:
         ports: the port model.
-        name: the algorithm, as printed.
-        algorithm: the algorithm that executes the row; empty if none does.
-        base: the construction given to the algorithm.
+        name: name of the algorithm, as printed.
+        algorithm: name of the starcast algorithm that is executed for the row; empty if none is.
+        base: name of the construction that the algorithm uses; None for algorithms without a base.
         reference: the cited work, as a key of ``references.bib``; empty for the paper's own rows.
-        printed: the name of the row's closed form in `starcast.costs.tables`, if no algorithm
-            executes the row; empty for the lower bound.
+        printed: name of the row's closed form in `starcast.costs.tables`; empty for an executed
+            row and for the lower bound.
     """
 
     ports: Ports
@@ -46,7 +46,8 @@ class TimesRow(NamedTuple):
 class TimesTable(PaperTable):
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
-    The papers print orders of growth. The rows of this table have the times of one case instead.
+    The papers print orders of growth. The rows of this table instead contain the times for one
+    topology, message size and machine.
     """
 
     axes = ("message_bytes", "machine")
@@ -93,7 +94,7 @@ def _name(line: TimesRow, segments: int) -> str:
     return f"{line.algorithm}{base}" + (f", {segments} segments" if segments > 1 else "")
 
 
-#: A cell of a `MethodsTable`: the method as printed, and the algorithm that executes it.
+#: A cell of a `MethodsTable`: the method's name as printed, and the algorithm that executes it.
 AlgorithmNames = Sequence[str]
 
 
@@ -107,7 +108,7 @@ class MethodsRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MethodsTable(PaperTable):
-    """A table whose cells contain a method, its time and its messages (Fragopoulou & Akl 1993)."""
+    """A table of methods with their times and numbers of messages (Fragopoulou & Akl 1993)."""
 
     axes = ("messages",)
     axis_with_1 = "messages"
@@ -143,8 +144,9 @@ class BoundsRow(NamedTuple):
     """A row of a `BoundsTable`.
 
     Attributes:
-        problem: the problem, as printed.
-        has_copies: whether each message is sent in x copies.
+        problem: name of the problem, as printed.
+        collective: name of the collective that solves the problem.
+        has_copies: whether each message is sent in several copies.
     """
 
     problem: str

@@ -30,18 +30,18 @@ from .closed_forms import parameters
 
 #: The values of m, T_s and T_c for which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
-#: Maximum number of rows of a compared schedule: larger ones take minutes and gigabytes.
+#: Maximum number of rows of a compared schedule; larger schedules take minutes and gigabytes.
 _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which bounds follow, for one node of a vertex-transitive network.
+    """The counts from which lower bounds follow, in a vertex-transitive network.
 
     Attributes:
         nodes: number of nodes.
-        links: degree.
-        far: the diameter, which is the distance of the farthest node.
-        total: sum of all distances from a node.
+        links: number of links per node (the degree).
+        far: the largest distance from a node (the diameter).
+        total: sum of the distances from one node to all others.
     """
 
     nodes: Number
@@ -51,11 +51,11 @@ class NetworkCounts(NamedTuple):
 
 
 def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NetworkCounts:
-    """Return the counts of a topology from which lower bounds follow, by breadth-first search.
+    """Return a topology's counts from which lower bounds follow, using breadth-first search.
 
     Args:
-        check: used to record that all nodes have the same degree, and the same distances as the
-            identity.
+        check: records whether all nodes have the same degree, and whether two sample nodes have as
+            many nodes at each distance as the identity.
         spec: the topology (default: the topology of the check).
         degree: degree stated by the papers (default: the number of ports of the table).
     """
@@ -75,7 +75,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
 
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
-    """Check that a source has n-1 links and that its largest distance is the stated diameter."""
+    """Check that a source has n-1 links, and that its eccentricity is the stated diameter."""
     greatest = int(check.distances(source).max())
     check.equal("greatest distance from the source", greatest, diameter, source=source)
     links = set(check.neighbours[:, source].tolist()) - {source}
@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return the number of doublings from 1 to at least ``count``, by doubling step by step."""
+    """Return how often 1 must be doubled to reach at least ``count``, by repeated doubling."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -106,10 +106,10 @@ def catalogue_schedules(
     most_rows: int = _MAX_ROWS,
     bases: int | None = None,
 ) -> Iterator[Schedule]:
-    """Yield schedules of the catalogue's algorithms, with various arguments and roots.
+    """Yield schedules of the catalogue's algorithms for a collective, for each of the given roots.
 
-    Schedules with more than ``most_rows`` rows per source are omitted; at most ``bases``
-    constructions (default: all) are tried as the argument ``base``.
+    Each algorithm is tried with several arguments. Schedules with more than ``most_rows`` rows per
+    source are omitted; at most ``bases`` constructions (default: all) are tried as ``base``.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -134,16 +134,20 @@ def catalogue_schedules(
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of starcast's constructions that give a topology one spanning tree each."""
+    """Return the names of starcast's constructions of a single spanning tree on a topology.
+
+    Constructions that are defined on every topology are omitted.
+    """
     entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
     return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms, without required arguments, for a collective on a topology.
+    """Return starcast's algorithms for a collective on a topology, without required arguments.
 
     Algorithms that are defined on every topology are omitted, because no paper states them. The
-    only exception is the ring on star graphs and hypercubes, where it needs no search for a cycle.
+    exception is the ring, which is included on star graphs and hypercubes: their Hamiltonian cycles
+    need no search.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -187,11 +191,12 @@ def unit_schedules(
     are executed from two roots.
 
     Args:
-        check: its topology is that of the schedules.
+        check: provides the topology, and builds the schedules.
         collective: the name of the collective.
         ports: the port model, ``all`` or ``one``.
-        messages: the number of messages per source, per destination, or per pair of the two.
-        copies: the number of copies in which each message is sent.
+        messages: the number of messages per source (broadcast, allgather), per destination
+            (scatter), or per pair of source and destination (alltoall).
+        copies: the number of copies of each message.
     """
     if check.topology.family == "hypercube":
         yield from unit_schedules_on_cube(check, collective, ports, messages, copies)
@@ -214,8 +219,8 @@ def check_not_beaten(
 ) -> None:
     """Check that no schedule takes fewer steps or transmissions than the stated lower bound.
 
-    The argument ``unit`` is ``steps`` or ``transmissions``. If ``x`` is among the keywords, also
-    check that every schedule delivers x copies.
+    The argument ``unit`` is ``steps`` or ``transmissions``. If the keyword argument ``x`` is given,
+    also check that every schedule delivers x copies of each message.
     """
     for schedule in schedules:
         measured = getattr(check.execute(schedule), unit)
@@ -230,9 +235,9 @@ def check_times(
 ) -> None:
     """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
 
-    T_s is the time of a start-up, and m T_c that of a message of m bytes. ``start_ups`` is the
-    minimum number of start-ups in sequence. ``share`` is the minimum number of messages that one
-    link must carry (a fraction if links divide them).
+    T_s is the time of a start-up, and m T_c the transmission time of a message of m bytes.
+    ``start_ups`` is the minimum number of consecutive start-ups. ``share`` is the minimum number of
+    messages that some link must carry (a fraction if messages are split among links).
     """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)
@@ -256,8 +261,8 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
 
 # Hypercube schedules in which every message is a single unit, for comparison with lower bounds
 #
-# For hypercubes, the catalogue has only broadcasts. The schedules below are those of Fragopoulou &
-# Akl, on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The
+# For hypercubes, the catalogue has only broadcasts. Fragopoulou & Akl describe the schedules below,
+# on the trees of Johnsson & Ho; the simulator verifies these schedules like any other. The
 # copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
 # one unit use different trees.
 
@@ -269,7 +274,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield the schedules of `unit_schedules` on a hypercube."""
+    """Yield hypercube schedules in which every message is one unit; see `unit_schedules`."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:
@@ -345,9 +350,9 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather on Q_k that reaches a new node over each port in every step.
+    """Return an all-port allgather on Q_k that reaches up to one new node per port and step.
 
-    If a port can reach several new nodes, it reaches the node nearest to the source.
+    If a port can reach several new nodes, the node nearest to the source is chosen.
     """
     rows = []
     since = {0: 0}
@@ -356,7 +361,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
             break
         for port in check.ports:
             bit = 1 << (check.n - port)
-            # A node can forward the message only in a step after the one in which it received it.
+            # A node can forward the message only in a step after the message has arrived.
             before = [node ^ bit for node, when in since.items() if when < step]
             near = [node for node in before if node not in since]
             if near:
@@ -367,7 +372,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter on Q_k along the binomial tree: 2^k - 1 steps, farthest first."""
+    """Return a one-port scatter on Q_k down the binomial tree in 2^k - 1 steps, deepest first."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -378,7 +383,7 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    For each relative destination in turn, all nodes send over the ports towards it, one per step.
+    All nodes send to one relative destination after another, over one port per step.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -388,7 +393,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall on Q_k.
 
-    In each step, every port sends the unit that still has the longest way to its destination.
+    In each step, every port sends the unit with the longest remaining path to its destination.
     """
     rows = []
     left = {node: node for node in range(1, check.nodes)}
@@ -427,18 +432,18 @@ def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return each node's level in a hypercube's tree, or in the first of its edge-disjoint trees.
+    """Return each node's level in the first tree of a forest on a hypercube.
 
-    The other edge-disjoint trees are rotations of the first.
+    In a forest of edge-disjoint trees, the other trees are rotations of the first.
     """
     above = check.parents(forest.parent_port[0])
     return tree_levels(above, forest.root).astype(np.int64)
 
 
 def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an allgather in copies over the k edge-disjoint trees of a hypercube.
+    """Return an allgather that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Messages cross each tree level by level, over one link of the tree per step.
+    Each tree carries one message at a time, level by level and over one link per step.
     """
     forest = check.forest(_TREES)
     order = np.argsort(_levels(check, forest), kind="stable")[1:]
@@ -455,10 +460,10 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter in copies over the k edge-disjoint trees of a hypercube.
+    """Return a scatter that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    The root sends one unit per tree and step, to the deepest nodes first. The copies of a unit use
-    different trees.
+    In each tree, the root sends one unit per step, to the deepest nodes first. The copies of a unit
+    use different trees.
     """
     forest = check.forest(_TREES)
     levels = check.depths(forest.parent_port, forest.root).astype(np.int64)
@@ -473,10 +478,10 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall in copies over the k edge-disjoint trees of a hypercube.
+    """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit at a time. The order of destinations in a tree is the rotation of the
-    order in the first tree.
+    Each tree carries one unit of a source at a time. The sequence of destinations in a tree is a
+    rotation of the sequence in the first tree.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

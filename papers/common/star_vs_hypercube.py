@@ -38,8 +38,8 @@ def star(n: int) -> NetworkCounts:
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts from which the lower bounds on S_n's comparison hypercube follow."""
-    # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
+    """Return the counts for lower bounds on the hypercube that S_n is compared with."""
+    # For huge n, log2 n! is not rounded up, because its fractional part is not computed exactly.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
     return NetworkCounts(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
@@ -52,7 +52,7 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps in which ``links`` links can carry the units."""
+    """Return ceil(count/links), the fewest steps in which the links can carry all units."""
     return ceil(divide(count, links))
 
 
@@ -69,9 +69,9 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Return a cell's id in words, such as "steps of one-port alltoall".
+    """Return a description of a table cell, such as "steps of one-port alltoall".
 
-    The id of this cell is ``alltoall-oneport-time``.
+    The argument ``cell`` is the id of the cell, in this example ``alltoall-oneport-time``.
     """
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
@@ -81,8 +81,9 @@ def describe_cell(cell: str) -> str:
 #: Memory for the neighbour tables of both networks; the hypercube has up to 2 n! nodes.
 NETWORKS = Memory(6 * 64)
 
-# Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
-# amounts such as M and x. Quotients are maximized over all amounts.
+# Orders of growth. A bound is a function of a network's counts, an order is a function of n, and
+# both also depend on amounts such as M messages and x copies. Quotients are maximized over all
+# sample amounts.
 
 #: A function of n that returns the tuples of amounts, such as (M, x), over which to maximize.
 Amounts = Callable[[int], list[tuple[int, ...]]]
@@ -96,9 +97,10 @@ class Order(NamedTuple):
 
 
 class GrowthCell(NamedTuple):
-    """A table cell with an order of growth.
+    """A table cell that states the order of growth of a lower bound.
 
-    The fields are the row, the closed form of the bound, the network, and the stated order.
+    The fields are the row's name, the closed form of the bound, the network's counts as a function
+    of n, and the stated order.
     """
 
     row: str
@@ -112,7 +114,7 @@ class GrowthCell(NamedTuple):
         return f"{describe_cell(self.row)} / {self.stated.formula}"
 
     def quotient(self, n: int, *amounts: int) -> Number:
-        """Return the quotient of the cell's bound and the stated order, as a number."""
+        """Return the quotient of the cell's bound and the stated order, for one n."""
         bound = self.bound(self.network(n), *amounts)
         return divide(bound, self.stated.value(n, *amounts))
 
@@ -124,8 +126,8 @@ def growth_cells(
 
     Args:
         table: prefix of the claim ids.
-        bounds: the closed form of the bound in each row.
-        orders: the stated orders of each row, on S_n and on the hypercube.
+        bounds: closed form of the bound, by row.
+        orders: stated orders on S_n and on the hypercube, by row.
     """
     return {
         f"{table}.{row}-{name}": GrowthCell(row, bounds[row], network, stated)
@@ -137,19 +139,19 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a list with one empty tuple, because bounds for one message depend only on n."""
+    """Return a list with one empty tuple, because bounds for one message have no amounts."""
     return [()]
 
 
 def messages_and_copies(n: int) -> list[tuple[int, ...]]:
-    """Return pairs of M messages and x copies: M from 1 to n^6, and x from 1 to n-1."""
+    """Return sample pairs of M messages and x copies: M from 1 to n^6, and x from 1 to n-1."""
     return [
         (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
     ]
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a constant bounds a quotient from above for all n and ``amounts``, such as M."""
+    """Check that a quotient is bounded by a constant for all n and all ``amounts``."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -174,10 +176,10 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that two networks' bounds differ by a given factor, up to constants.
+    """Check that the lower bounds on S_n and on the hypercube differ by a factor of 1 or log n.
 
-    Their quotient ``comparison``, with the factor removed, must be bounded from above and below.
-    The bounds are those on S_n and on the hypercube in the given rows of a table.
+    Constant factors are ignored: in each given table row, the quotient that ``comparison`` names
+    must be bounded from above and below.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

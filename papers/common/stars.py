@@ -2,8 +2,8 @@
 
 Translation and R are defined in docs/definitions/conventions.md (Fragopoulou & Akl 1993,
 Definitions 2 and 5), and necklaces are the orbits of R. The arrays use neither `starcast.trees` nor
-the ranking of `starcast.topologies.permutations`. The number 0 is not a symbol and is left
-unchanged: it occurs in labels that the mutation tests corrupt.
+the ranking of `starcast.topologies.permutations`. The number 0 is not a symbol, but the functions
+accept 0 and leave it unchanged, because it occurs in labels that the mutation tests corrupt.
 """
 
 from itertools import permutations
@@ -96,9 +96,10 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance from 12..n to each necklace but its own, by the necklaces' smallest rank.
+    """Return the distance from 12..n to each necklace except {12..n}, int32 ``[necklaces]``.
 
-    All nodes of a necklace have the same distance from 12..n.
+    Necklaces are sorted by their smallest rank. All nodes of a necklace have the same distance from
+    12..n.
     """
     distinct = np.unique(leaders(network))
     return network.distances()[distinct[distinct > 0]]
@@ -113,9 +114,9 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 
 @cached
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return the nodes that Definition 7 names as generators of necklaces, bool ``[nodes]``.
+    """Return whether Definition 7 makes each node a generator of its necklace, bool ``[nodes]``.
 
-    The identity 12..n has no such generator, because symbol 2 is in no cycle of the identity.
+    The necklace of the identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()
@@ -134,7 +135,8 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
     """Return the displacement of each node (Definition 8).
 
-    This is the number of rotations R that map the generator of the node's necklace to the node.
+    The displacement is the number of rotations R that map the generator of the node's necklace to
+    the node.
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for the
@@ -153,7 +155,7 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return, for each node of a tree, the child of the root below which it is, int32 ``[nodes]``.
+    """Return, for each tree node, the root's child whose subtree contains it, int32 ``[nodes]``.
 
     Args:
         parent: rank of each node's parent; -1 for a node outside the tree.
@@ -189,7 +191,10 @@ def rotation_function(n: int) -> NDArray[np.int64]:
 
 
 def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
-    """Return a node's cycle with the given symbol first; each symbol s is followed by x_s."""
+    """Return the cycle of a label that begins with the given symbol.
+
+    Each symbol s of the cycle is followed by x_s, the symbol in position s of the label x.
+    """
     cycle = [symbol]
     while label[cycle[-1] - 1] != symbol:
         cycle.append(label[cycle[-1] - 1])

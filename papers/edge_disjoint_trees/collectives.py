@@ -1,7 +1,7 @@
 """Checks of Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, other collectives.
 
 EDT are the paper's n-1 edge-disjoint spanning trees, starcast's construction `edge-disjoint`. The
-paper calls them subtrees, and numbers them 2..n.
+paper calls these trees subtrees, and numbers them 2..n.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from ..common.closed_forms import diameter, distance_sum
 def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
-    """Execute a collective on the edge-disjoint trees EDT, and return its execution.
+    """Execute a collective on the edge-disjoint trees EDT, and return the execution.
 
     Each message is sent in the given number of copies. The check records whether the schedule is
     valid.
@@ -104,7 +104,7 @@ def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     """Return a random shortest-path tree: each node's port towards its parent, uint8 ``[nodes]``.
 
-    Each port is drawn from those that lead closer to the identity.
+    Each port is drawn from the node's ports that lead closer to the identity.
     """
     distance = check.distances()
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
@@ -122,10 +122,10 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
     """Return the fewest steps in which starcast broadcasts M messages, for M = 1..2n.
 
-    Every all-port algorithm that sends one unit over a link per step is executed.
+    The three all-port algorithms that send one unit over a link per step are executed.
 
     Returns:
-        For each M, the fewest steps, and the name of an algorithm that takes them.
+        For each M, the minimum number of steps, and the name of an algorithm that attains it.
     """
     best = []
     for messages in numbers_of_messages(check.n):
@@ -143,7 +143,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Both are bounds on the number of steps of a broadcast of M messages.
+    Both bounds limit the number of steps in which M messages can be broadcast.
     """
     n = check.n
     messages = np.array(numbers_of_messages(n))
@@ -184,13 +184,13 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
 
-    If n-1 messages are added, the quotient of the additional steps must be n-1. This quotient is
-    the limit of the quotient of all steps.
+    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. For large
+    M, the ratio of the total numbers of steps tends to this ratio.
     """
     for messages in range(1, 2 * check.n):
-        # Along one tree and along EDT, n-1 more messages take a number of additional steps that is
-        # the same for every M. So for large M, the quotient of the two numbers of steps tends to
-        # the quotient of the two numbers of additional steps.
+        # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
+        # same for every M. So for large M, the ratio of the total steps tends to the ratio of the
+        # additional steps.
         more = messages + check.n - 1
         one_tree = [
             execute(check, "broadcast", "greedy", segments=count).steps
@@ -272,8 +272,8 @@ alltoalls = in_all_trees("alltoall", messages=(1, 2, 3))
 def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
-    The schedule has the rows of one source. For these, the simulator verifies that no two links of
-    a step have the same dimension. Small schedules are also expanded to the rows of all sources.
+    The schedule has the rows of one source. For these rows, the simulator verifies that no two
+    links of a step have the same dimension. Small schedules are also expanded to all sources.
     """
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
@@ -297,9 +297,10 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
 def execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultLike]
 ) -> Simulation:
-    """Execute an allgather along EDT as the paper prints it, with acknowledgements.
+    """Execute an allgather along EDT with acknowledgements, as described in the paper.
 
-    A node sends a message to its next child when the previous child has acknowledged it.
+    A node sends a message to its next child only after the previous child has acknowledged the
+    message.
     """
 
     def create() -> Simulation:
@@ -343,7 +344,10 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along EDT: 1 to 3 messages per node from the identity, 1 from other roots."""
+    """Yield scatters along EDT from the identity and from other roots.
+
+    The identity sends 1, 2 or 3 messages per node, and other roots send one message per node.
+    """
     yield from scatters(check)
     for root in check.roots()[1:]:
         yield execute_copies(check, "scatter", 1, check.n - 1, root)
@@ -382,7 +386,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that in a scatter each link of the source carries M(n!-1) messages, M for each node."""
+    """Check that in a scatter of M messages per node, each source link carries M(n!-1) messages."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
@@ -406,10 +410,10 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of scatters of M messages per node along EDT.
+    """Check that scatters of M messages per node take M(n-1) `level_sum` transmissions along EDT.
 
-    The number must be M(n-1) times `level_sum`. Also check that it has the order of M(n-1) t_n,
-    where t_n is the sum of all distances from a node.
+    Also check that this number has the order of M(n-1) t_n, where t_n is the sum of all distances
+    from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
@@ -423,8 +427,8 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that alltoalls along EDT have no conflicts.
 
-    Also check the order of messages: the destinations in a subtree must be the rotations of those
-    in the previous subtree.
+    Also check the order of messages: in each subtree, the destinations must be the rotations of the
+    destinations in the previous subtree.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
@@ -455,10 +459,10 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check the number of transmissions of alltoalls of M messages along EDT.
+    """Check that alltoalls along EDT take M n!(n-1) `level_sum` transmissions.
 
-    The number must be M n!(n-1) times `level_sum`. Also check that it has the order of M n!(n-1)
-    t_n, where t_n is the sum of all distances from a node.
+    M is the number of messages per pair of nodes. Also check that the number of transmissions has
+    the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
@@ -500,6 +504,6 @@ def alltoall_paths(check: ClaimCheck, alltoall: Execution) -> None:
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
     check.equal("paths of a single link", direct, messages * check.degree, **place)
-    # All paths of a message have the same ends, so no path may have one of them as an inner node.
+    # All paths of a message have the same two ends, so no path may pass an end as an inner node.
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

@@ -3,7 +3,7 @@
 Every message is sent in several copies, each in its own tree. The first part determines which
 copies of a broadcast message cannot reach a node because of faults. As in the paper, a node
 forwards a copy in a tree only if the copy arrived in that tree. The simulator is less strict: a
-node that has a unit sends it in every tree.
+node that holds a unit can send the unit in every tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # if there are more pairs of faults, half this number of pairs is drawn
+_MAX_SETS = 3_000  # maximum number of fault pairs that are all tried; else half of it is drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -174,9 +174,9 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return, for each fault and node, whether the fault blocks a copy of a unit on its way there.
+    """Return, for each fault and node, whether the fault blocks a copy's path to the node.
 
-    The copy is sent along the given tree.
+    The copy belongs to the given unit and is sent along the given tree.
 
     Returns:
         bool ``[faults, nodes]``.
@@ -240,9 +240,9 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """Check that every healthy node receives every message if there are copies - 1 faults.
 
-    This follows for all sets of faults if no single fault blocks two copies of a message on their
-    way to the same node. In addition, sets of copies - 1 faults (all, or a random sample) are
-    tried, and some of them are executed.
+    The statement follows for all sets of faults if no single fault blocks two copies of a message
+    on their way to the same node. In addition, sets of copies - 1 faults (all, or a random sample)
+    are tried, and some of these sets are executed.
     """
     schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
@@ -362,7 +362,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the steps of the two packets in the paper's example.
+    """Check the paper's example: two packets with half of the messages each, on four subtrees.
 
     Also check that copies on any two subtrees survive any single fault.
     """
@@ -394,9 +394,10 @@ def example(check: ClaimCheck) -> None:
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Check that healthy nodes receive all messages in an allgather under at most n-2 faults.
+    """Check whether healthy nodes receive all messages in an allgather under at most n-2 faults.
 
-    The allgather is executed with acknowledgements, as in the paper, and in fixed steps.
+    The allgather is executed with acknowledgements, as described in the paper, and, as the
+    correction, in fixed steps without acknowledgements.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()
@@ -411,7 +412,10 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 
 
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
-    """Return the first node that misses a message in a simulation, and the message's source."""
+    """Return the first node that misses a message, and the message's source.
+
+    Both are keyword arguments for a finding; the result is empty if no message is missing.
+    """
     if simulation.missing == 0 or not simulation.undelivered:
         return {}
     node, unit = simulation.undelivered[0]
@@ -420,14 +424,14 @@ def _first_missing(simulation: Simulation) -> dict[str, int | str]:
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
-    """Return sets of 1 to n-2 faults; the first fault is the identity or one of its links.
+    """Return sets of 1 to n-2 faults, each with the identity or a link of the identity.
 
-    All single faults come first, then random sets.
+    The sets of one fault come first, then random sets of several faults.
     """
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]
     # A translation maps any fault to the identity or one of its links, and maps the allgather of
-    # all sources to itself. So other first faults need not be tried.
+    # all sources to itself. So sets without such a fault need not be tried.
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(check.n)

@@ -60,7 +60,7 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
     # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside the substar
-    # would get a 0, which has no rank; they are never compared, so any valid symbol will do.
+    # would get a 0, which has no rank. These nodes are never compared, so clip the 0 to 1.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = stars.ranks_of(smaller, rest[nodes])
     place = {"substar": position, "node": nodes}
@@ -68,7 +68,7 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
         neighbour = check.neighbours[dimension - 2, nodes]
         neighbour_image = stars.ranks_of(smaller, rest[neighbour])
-        # Dimensions beyond the removed position shift by one.
+        # Dimensions beyond the removed position decrease by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
         observed = np.where(k[neighbour] == position, neighbour_image, -1)
         stated = smaller.neighbours[smaller_dimension - 2, image]
@@ -120,7 +120,7 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
         int64 ``[ports, nodes]``.
     """
     ports, nodes = check.neighbours.shape
-    # Axes: dimension of a rotated link, dimension of the link, node of the link.
+    # The axes are the dimension of a rotated link, the dimension of the link, and its tail.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
     head = check.neighbours

@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of growth of degree and diameter of a hypercube of n! nodes."""
+    """Return n log2 n, the order of a hypercube's degree and diameter if it has n! nodes."""
     return n * log2(n)
 
 
@@ -171,7 +171,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the bounds on the number of steps of broadcasts have exactly the stated orders.
+    """Check that the lower bounds on broadcast steps have exactly the stated orders of growth.
 
     Both networks, S_n and the hypercube, are checked.
     """
@@ -184,9 +184,9 @@ def broadcast_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
-    """Check that broadcasts have equal orders of transmissions on S_n and on hypercubes.
+    """Check that broadcast and allgather transmissions have the same order on S_n and hypercubes.
 
-    The lower bounds of Table 4 are compared.
+    The lower bounds of Table 4 are compared; constant factors are ignored.
     """
     check_counts(check)
     collectives = ("broadcast", "ft-broadcast", "ft-allgather")
@@ -197,7 +197,7 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 # Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes), M and x.
 
 
-#: The count from which each bound in `BOUNDS` follows, in words.
+#: For each bound in `BOUNDS`, the count from which the bound follows, in words.
 REASONS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",
@@ -299,7 +299,7 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that a cell's bound equals the bound derived from counts on the network.
 
-    Also check that no executed schedule takes less.
+    Also check that no executed schedule takes fewer steps or transmissions than the bound.
     """
     size = check.n
     node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)

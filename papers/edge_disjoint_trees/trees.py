@@ -32,12 +32,12 @@ from . import star_graph as rules
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
 #: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
-#: the dimension of its link to its parent in subtree 2. All other subtrees are its rotations.
+#: the dimension of its link to its parent in subtree 2. Other subtrees are rotations of subtree 2.
 _LOWER_TREE = "022222233334332222442234"
 
 
 def least_depth(network: CachedTopology) -> int:
-    """Return a lower bound for the depth of n-1 edge-disjoint trees rooted at the identity.
+    """Return a lower bound on the depth of n-1 edge-disjoint trees rooted at the identity.
 
     In every tree a node is one level deeper than its parent. Assignments of parents that put a node
     deeper than a given depth are impossible. If only assignments with larger levels are left, the
@@ -50,8 +50,8 @@ def least_depth(network: CachedTopology) -> int:
 def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """Return the smallest possible level of each node in each tree, int64 ``[trees, nodes]``.
 
-    A tree has one child of the root. A path to a node passes this child, and does not return to the
-    root.
+    In each tree, the root has one child. The path from the root to a node passes this child, and
+    does not return to the root.
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
@@ -64,7 +64,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the smallest level of each node in each tree, given the port towards its parent.
 
-    The argument ``levels`` has the smallest level of each node in each tree, ``[trees, nodes]``.
+    The argument ``levels`` holds the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -77,7 +77,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether n-1 edge-disjoint trees of the given depth may exist; see `least_depth`."""
+    """Return False if `least_depth`'s argument rules out n-1 edge-disjoint trees of this depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -191,7 +191,7 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps the links of each subtree of EDT to those of the next."""
+    """Check that the rotation R maps each subtree of EDT to the next subtree, link by link."""
     rotated_node = stars.rotation(check)
     rotated_dimension = stars.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
@@ -203,7 +203,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each node's n-1 paths in EDT are disjoint, at most 4 links above its distance."""
+    """Check that a node's n-1 paths in EDT are disjoint, and exceed its distance by at most 4."""
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
@@ -245,8 +245,8 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
     """Return the depth of three trees on S_4 that are less deep than EDT.
 
-    The trees are `_LOWER_TREE` and its rotations. The result is None if they lack a property that
-    the claim requires.
+    The trees are `_LOWER_TREE` and its rotations. The result is None if the trees lack a property
+    that the claim requires.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
@@ -264,7 +264,7 @@ def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
     """Check whether each directed link is in exactly one of the edge-disjoint trees EDT.
 
-    In fact, links to the root are in none.
+    In fact, links to the root are in no tree.
     """
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
@@ -304,9 +304,9 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R maps the depth-first traversal of each subtree of EDT to that of the next.
+    """Check that R maps each subtree's depth-first traversal in EDT to the next subtree's.
 
-    For every h, the rotation R must map the h-th link of one traversal to the h-th of the other.
+    For every h, the rotation R must map the h-th link of a traversal to the h-th link of the next.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
@@ -327,7 +327,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
     """Return the nodes of a subtree except the root, depth first.
 
-    Children are in the cyclic order of their dimensions.
+    Children are visited in cyclic order of their dimensions, from the dimension ``subtree`` on.
     """
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)

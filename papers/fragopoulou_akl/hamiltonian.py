@@ -31,8 +31,8 @@ _MAX_DRAWN = 6  # random paths T_2 are tried up to S_6
 _RANDOM_PATHS = 4
 _TRIES = 400
 
-_ALL_SOURCES = 5  # all sources' messages, n!(n!-1) rows, are followed up to S_5
-#: Memory of one source's schedule and the neighbour table.
+_ALL_SOURCES = 5  # the schedule of all sources, n!(n!-1) rows, is executed up to S_5
+#: Memory of the schedule of one source and of the neighbour table.
 ONE_SOURCE = Memory(BYTES_PER_ROW + 64)
 
 trees = forests("rotated-hamiltonian")
@@ -67,7 +67,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the link types along the path T_j are those along T_2 after j-2 rotations."""
+    """Check that the link types along the path T_j are the types along T_2, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -107,7 +107,7 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
     """Return a random path for `random_paths`; an empty list if it cannot be completed.
 
-    The path always continues to an unvisited node with the fewest unvisited neighbours.
+    The path always continues to an unvisited neighbour that has the fewest unvisited neighbours.
     """
     # Only links of types 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
@@ -118,7 +118,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
         if not candidates:
             return []
-        # Warnsdorff's rule: a node with few exits left would soon be cut off.
+        # Use Warnsdorff's rule, because a node with few unvisited neighbours would soon be cut off.
         exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
         fewest = min(exits)
         best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
@@ -211,9 +211,9 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in each step of phase 1, the incoming link's type determines the outgoing link's.
+    """Check that a message's incoming link type and step determine its outgoing type in phase 1.
 
-    So a node can forward a message without knowing its source.
+    So a node of algorithm 1 can forward a message without knowing the message's source.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -222,7 +222,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
     # A table that every node could store: for each step and incoming link type, the type of the
-    # link over which the message leaves. It does not depend on the message's source.
+    # link over which the message leaves. The table does not depend on the message's source.
     outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
@@ -243,7 +243,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check the numbers of messages that rule 1 assigns to each link and that the link carries.
+    """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
     The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines the links
     of phase 2 of algorithm 1; see `phase_2`.
@@ -289,7 +289,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check that the allgather of section 4 takes n!-1 steps and n!(n!-1) transmissions.
 
-    All sources use one common Hamiltonian cycle, or each source its own.
+    Two schedules are executed: one Hamiltonian cycle for all sources, and one cycle per source.
     """
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
@@ -336,7 +336,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
     # For a message that never arrived, `searchsorted` can return an index beyond the end. The index
-    # is then set to the last entry. This is the arrival of another message, so the result is 0.
+    # is then set to the last entry, the arrival of another message, so that the result is 0.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)
@@ -384,9 +384,9 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
 
 @checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
 def runs_one_after_the_other(check: ClaimCheck) -> None:
-    """Check the number of steps of M executions of algorithm 1, one after the other.
+    """Check whether M consecutive executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps.
 
-    The paper states ceil(M(n!-1)/(n-1)) steps in total.
+    This is the total number of steps that the paper states for allgathers of M messages per node.
     """
     n = check.n
     correction = check.correction()
@@ -402,8 +402,8 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
     memory=Memory(5 * BYTES_PER_ROW),
 )
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
-    """Check the number of steps of M executions of algorithm 1 that overlap.
+    """Check that M overlapping executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps in total.
 
-    The number must be ceil(M(n!-1)/(n-1)).
+    Together they are an allgather of M messages per node.
     """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

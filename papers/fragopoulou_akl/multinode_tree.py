@@ -65,15 +65,15 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that each necklace has a first node for any link type, and check starcast's numbering.
+    """Check that each necklace has a first node for every link type; check starcast's numbering.
 
-    A node can be the first for a link type if its link of this type leads closer to 12..n.
+    A node can be the first node for a link type if its link of this type leads closer to 12..n.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
     types = star_graph.link_types(check)
     rotations = stars.rotations(check)
-    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
+    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace, except {12..n}
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     check.true("a first node exists", exists, **place | {"node": leaders[:, None]})
@@ -85,10 +85,10 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check that the first necklace at each distance k is linked to the first one at distance k-1.
+    """Check that links lead from the first necklace at distance k to the first at distance k-1.
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
-    N_k1 must lead to the generator of N_(k-1)1, and the same must hold for their rotations.
+    N_k1 must lead to the generator of N_(k-1)1, and the same must hold for the rotations of both.
     """
     neighbours = check.neighbours.T
     distance = check.distances()
@@ -182,7 +182,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by at least n-1, unless that is the root."""
+    """Check that a node's number exceeds its parent's by n-1 or more if the parent is not 12..n."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -213,7 +213,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
     """Check that algorithm 2 takes ceil((n!-1)/(n-1)) steps and n!(n!-1) transmissions.
 
-    The schedule of one source is executed and, on small graphs, that of all sources.
+    The schedule of one source is executed and, on small graphs, the schedule of all sources.
     """
     count = factorial(check.n)
     schedules = [algorithm_2(check)]
@@ -261,7 +261,7 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the parent of each node: its neighbour over the link of the type in `types_of`.
+    """Return the parent of each node: its neighbour over the link whose type `types_of` gives.
 
     The root 12..n is returned as its own parent.
     """
@@ -275,9 +275,10 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     """Return the generators of the necklaces N_k1, by distance k.
 
     N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator. For
-    k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n
-    the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the
-    last cycle, and v is the smallest symbol of the second cycle from the right.
+    k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is the first symbol of its label.
+    For k >= n the cycles list the symbols n, n-1, .., 1: the first k+1-n pairs are cycles, the
+    other symbols form the last cycle, and v is the smallest symbol of the second cycle from the
+    right.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -295,9 +296,9 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
 
 @cached
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
-    """Return a numbering by section 3.2, random where the section leaves a choice.
+    """Return a random numbering of the nodes that section 3.2 allows, int64 ``[nodes]``.
 
-    As Appendix B requires, necklaces that start with 1 come last within their distance.
+    As Appendix B requires, necklaces whose nodes start with 1 come last within their distance.
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])

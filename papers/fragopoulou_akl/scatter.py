@@ -40,7 +40,7 @@ _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
 #: The number of rows of a scatter along a path grows with the square of the number of nodes, so the
 #: tree `hamiltonian-cycle` is used only up to S_5.
 _LONG_TREE_NODES = 120
-#: Memory of a scatter of 2(n-1) messages per node.
+#: Memory of a check that executes a scatter of 2(n-1) messages per node.
 SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
 
 
@@ -61,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return a few of the sample roots, for scatters."""
+    """Return the roots from which scatters are executed: a few of the check's sample roots."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -201,7 +201,7 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the step in which a scatter's root sends the last message into each subtree.
 
-    The number of the step must be the total number of nodes in the subtree and all earlier ones.
+    The step's number must be the total number of nodes in the subtree and all earlier subtrees.
     """
     schedule, forest = scatter
     from_root = schedule.sender == schedule.root
@@ -246,7 +246,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
     rows = np.column_stack(columns).astype(np.int64)
-    # The last key of `np.lexsort` is the primary one.
+    # `np.lexsort` uses the last key as the primary sort key, so the columns are reversed.
     return rows[np.lexsort(rows.T[::-1])]
 
 
@@ -270,10 +270,10 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check the number of steps of scatters of M messages per node over the near-balanced tree.
+    """Check how many steps a scatter of M messages per node takes over the near-balanced tree.
 
-    The number must be M times the size of the tree's largest subtree. Its quotient by the lower
-    bound must have the stated order of growth. The tree is that of Definition 13.
+    The number must be M times the size of the tree's largest subtree, and the number divided by the
+    lower bound must have the stated order of growth. Definition 13 defines the tree.
     """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
@@ -298,8 +298,8 @@ def least_steps(check: ClaimCheck) -> None:
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
 
-    The tree is that of Definition 15, and M a multiple of n-1. Also check the paths of the
-    messages, and that the trees that contain a node carry equally many of its messages.
+    Definition 15 defines the tree, and M is a multiple of n-1. Also check the paths of the
+    messages, and that all trees that contain a node carry the same number of its messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
@@ -334,8 +334,8 @@ def _check_shares(
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that M messages can be divided evenly among trees if and only if n-1 divides M.
 
-    The trees are those of Definition 15. A node of period p is in k = (n-1)/p of the trees, and
-    receives M/k messages over each of these k trees.
+    Definition 15 defines the trees. A node of period p is in k = (n-1)/p of the trees, and receives
+    M/k messages over each of these k trees.
     """
     degree = check.n - 1
     period = stars.periods(check)[1:]
@@ -348,9 +348,9 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check whether scatters along other trees take more steps than along perfectly balanced ones.
+    """Check whether scatters take more steps along other trees than along perfectly balanced trees.
 
-    The perfectly balanced trees are those of Definition 15.
+    Definition 15 defines the perfectly balanced trees.
     """
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
@@ -366,7 +366,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
                 continue
             _check_longer(check, schedule, messages)
             # The reading `shortest` covers only trees of shortest paths, so schedules with more
-            # transmissions, such as those along edge-disjoint trees, are excluded.
+            # transmissions, such as schedules along edge-disjoint trees, are excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
@@ -474,7 +474,7 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
-    h is the number of necklaces besides that of 12..n, and d the mean distance between nodes.
+    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -490,7 +490,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
-    """Check that there are at most 2(n-1)! - 1 necklaces besides that of 12..n."""
+    """Check that there are at most 2(n-1)! - 1 necklaces other than {12..n}."""
     h = len(np.unique(stars.leaders(check))) - 1
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
@@ -514,9 +514,9 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the number of steps of the alltoall of rule 9 against its closed form.
+    """Check that the alltoall of rule 9 takes as many steps as a closed form states.
 
-    Also check the order of growth of its quotient by the lower bound.
+    Also check the order of growth of the steps divided by the lower bound.
     """
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
@@ -527,8 +527,8 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 def rule_10(check: ClaimCheck) -> None:
     """Check the number of steps and transmissions of the alltoall of rule 10.
 
-    For M messages per pair of nodes, M a multiple of n-1, it must take ceil(M t_n/(n-1)) steps and
-    M n! t_n transmissions without a conflict. t_n is the sum of all distances from a node.
+    M messages per pair of nodes, with M a multiple of n-1, must take ceil(M t_n/(n-1)) steps and M
+    n! t_n transmissions without a conflict. t_n is the sum of all distances from a node.
     """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.

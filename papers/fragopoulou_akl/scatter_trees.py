@@ -35,10 +35,10 @@ _SEED = 1993
 
 
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
-    """Return the canonical cycle notation of Definition 12.
+    """Return the cycles of a label in the canonical notation of Definition 12.
 
-    The symbols are ordered by the ordering that belongs to the position of symbol 1. Each cycle
-    ends with its smallest symbol, and these symbols decrease from left to right.
+    The position of symbol 1 determines the ordering of symbols; see `order_index`. Each cycle ends
+    with its smallest symbol, and these smallest symbols decrease from left to right.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -82,7 +82,7 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     """Return which dimensions j lead from a node that starts with 1 to a parent.
 
     The node and its neighbour across j must both have the displacement j-2. With ``repeated``, the
-    node's displacement may differ from j-2 by a multiple of its period. The array ``c`` has the
+    node's displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the
     image of each node under the translation that maps the tree's root to 12..n.
     """
     d = stars.displacements(network)[c]
@@ -129,9 +129,9 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
     As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1
-    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). Corrected
-    (``repaired``), they are the fixed symbols of nodes with only one cycle, and the left minima of
-    the complete canonical notation.
+    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). With
+    ``repaired``, the rule is corrected: fixed symbols count only for nodes with one cycle, and left
+    minima must be smaller than all symbols to the left in the whole canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -159,7 +159,7 @@ def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions
 
 
 def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
-    """Return the translation F_r(x) to the root r and its inverse for every node x."""
+    """Return all nodes' images under the translation of 12..n to a root, and under its inverse."""
     forward = stars.translation(network, root)
     return forward, np.argsort(forward).astype(np.int32)
 
@@ -167,7 +167,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the corrected parent function of the near-balanced tree at a root (Definition 14).
 
-    With ``repeated``, return that of the perfectly balanced trees (Definition 16).
+    With ``repeated``, return the function of the perfectly balanced trees (Definition 16).
     """
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1
@@ -242,7 +242,10 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
-    """Check that in balanced trees, subtree i below the root has the nodes with 1 in position i."""
+    """Check that in balanced trees, nodes with symbol 1 in position i are in subtree i.
+
+    The root reaches subtree i over its link of type i.
+    """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check).parent_port):
@@ -271,7 +274,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
-    """Check that Definition 7 names one generator of every necklace except that of 12..n."""
+    """Check whether Definition 7 names one generator of every necklace except {12..n}."""
     leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
     generators = leader[stars.named_generators(check)]
@@ -292,7 +295,7 @@ DEFINITION_15 = "perfectly-balanced"
 def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> None:
     """Check that a parent function and a children function are inverse to each other.
 
-    A neighbour must be a node's parent if and only if the node is its child.
+    A neighbour must be a node's parent if and only if the node is the neighbour's child.
     """
     what = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
     stated = seen_from_children(check, below)
@@ -300,7 +303,7 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return keywords that name the node and dimension of each value in an array ``[nodes, n]``."""
+    """Return keyword arguments that name the node and dimension of values in ``[nodes, n]``."""
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
@@ -334,7 +337,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     """Check that the trees at other roots are translations of the trees at 12..n.
 
-    The trees are those of Definition 14 or 16.
+    Definition 14 or 16 defines the trees at other roots.
     """
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
@@ -388,7 +391,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.3", given=near_balanced)
 @checks("FA.T10.4", given=perfectly_balanced)
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes that start with 1 are leaves of the near-balanced tree, except the root."""
+    """Check that nodes that start with 1, except the root, are leaves in every tree of a forest."""
     starting = np.flatnonzero(stars.symbols(check)[:, 0] == 1)[1:]
     for tree, row in enumerate(forest.parent_port):
         parent = check.parents(row)
@@ -408,7 +411,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     """Check the sizes of the largest and of the smallest subtree of the near-balanced tree.
 
     The sizes are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check
-    the order of growth of their quotient.
+    the order of growth of the quotient of the two sizes.
     """
     n = check.n
     substar = int(factorial(n - 1))
@@ -430,7 +433,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that nodes with symbol 1 in position i are only in the subtree of type i.
 
-    The subtrees are those of Definition 15.
+    Definition 15 defines these subtrees.
     """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
@@ -471,7 +474,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the perfectly balanced tree reaches every node, and by shortest paths only."""
+    """Check that the perfectly balanced tree reaches every node, and only over shortest paths."""
     check.passes(checkers.shortest_paths, forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=check.ranks[1:], of=forest)
@@ -479,9 +482,9 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have the same size: one node of each necklace.
+    """Check that all subtrees of Definition 15 have the same size: one node per necklace.
 
-    The necklace of 12..n is not counted.
+    The necklace {12..n} is not counted.
     """
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}

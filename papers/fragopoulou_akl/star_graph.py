@@ -35,7 +35,7 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
-    """Return keywords that name the node and type of each value in an array ``[nodes, types]``."""
+    """Return keyword arguments that name the node and type of values in ``[nodes, types]``."""
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
@@ -67,7 +67,7 @@ def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return s(x), the number of symbols in cycles of two or more, for every node x."""
+    """Return s(x), the number of symbols in cycles of two or more symbols, for every node x."""
     return np.asarray(displaced(check).sum(axis=1))
 
 
@@ -133,13 +133,13 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
+    """Check that each of the n!/k! node classes with equal last n-k symbols forms a graph S_k."""
     label_symbols = stars.symbols(check)
     neighbours = check.neighbours.T
     for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
-        # The first k symbols are renamed to a label of S_k; sorting twice gives the rank of each.
+        # The first k symbols are renamed to a label of S_k; sorting twice gives each symbol's rank.
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
         check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
@@ -193,7 +193,7 @@ def examples(check: ClaimCheck) -> None:
 
 @checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
-    """Check that the rotation R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
+    """Check that the rotation R maps a link of type t to a link of type (t-1) mod (n-1) + 2."""
     rotated = stars.rotation(check)
     neighbours = check.neighbours.T
     image_types = (link_types(check) - 1) % (check.n - 1) + 2
@@ -215,7 +215,7 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 # Translation, and disjoint translates (Theorems 1 and 2)
 
 
-#: Allgather algorithms in which all sources repeat one source's broadcast, and their port models.
+#: Allgather algorithms in which all sources use translates of one broadcast, and their port models.
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
@@ -278,7 +278,7 @@ def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
 
 
 def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
-    """Translate the broadcast of source 12..n, link by link, to source q."""
+    """Return the translation of a broadcast from source 12..n to source q, row by row."""
     return replace(
         broadcast,
         collective="broadcast",
@@ -302,7 +302,7 @@ def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
-    # A translate of a link has the same type, so its tail and type identify it.
+    # Translates of a link have the link's type, so tail and type identify each translate.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 

@@ -91,7 +91,7 @@ def distances(n: int, messages: int = 1) -> int:
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, where n! t_n is the sum of the distances of all pairs of nodes."""
+    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes."""
     return int(factorial(n)) * distances(n, messages)
 
 
@@ -195,7 +195,7 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats a bound, and that `Bound.algorithms` attain it.
 
-    The schedules are those of `lower_bound_counts.unit_schedules`.
+    The compared schedules come from `lower_bound_counts.unit_schedules`.
     """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
@@ -240,8 +240,8 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 def abstract(check: ClaimCheck) -> None:
     """Check the abstract: allgather and scatter attain their lower bounds, and the alltoall almost.
 
-    The alltoall is that of Rule 9. Its number of steps must equal a closed form, and its quotient
-    by the lower bound must have the stated order of growth.
+    The alltoall follows Rule 9. Its number of steps must equal a closed form, and this number
+    divided by the lower bound must have the stated order of growth.
     """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
@@ -268,7 +268,7 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the number of steps of the alltoall of Rule 9 is the sum of necklace distances.
+    """Check that the alltoall of Rule 9 takes as many steps as the sum of necklace distances.
 
     The distance of a necklace is the distance of its nodes from 12..n.
 
@@ -293,7 +293,7 @@ TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
 TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
 PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)
 PAIRS_TIMES_N_LOG_N = Order("O(n!^2 n log n)", lambda n: factorial(n) ** 2 * n * log2(n))
-#: Table 6: the order of growth of each entry on the star graph and on the hypercube.
+#: Table 6: the stated order of growth of each bound, on the star graph and on the hypercube.
 ORDERS = {
     "allgather-transmissions": (PAIRS, PAIRS),
     "allgather-oneport-time": (NODES, NODES),
@@ -310,7 +310,7 @@ WRONG_CELL = "alltoall-oneport-time"
 
 
 def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that an entry of Tables 4 and 5 has the order of growth that Table 6 states for it."""
+    """Check that a bound of Table 4 or 5 has the order of growth that Table 6 states."""
     star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
@@ -386,10 +386,12 @@ def multiples(n: int) -> tuple[int, ...]:
 
 
 class ResultCell(NamedTuple):
-    """An algorithm in Tables 1 to 3, with its numbers of messages.
+    """An algorithm in Tables 1 to 3, with the numbers of messages for which it is executed.
 
     Attributes:
-        collective, algorithm, ports: the schedules that are executed.
+        collective: the collective of the algorithm.
+        algorithm: name of the algorithm in the catalogue.
+        ports: the port model.
         amounts: the numbers M of messages, as a function of n.
         steps: the stated number of steps, as a function of n and M; None if the table states an
             order of growth, or if there is a separate check.
@@ -404,7 +406,7 @@ class ResultCell(NamedTuple):
     transmissions: ClosedForm
 
 
-#: An algorithm of the tables, with the quantity of one claim about it and the stated formula.
+#: An algorithm of Tables 1 to 3, a quantity that a claim states for it, and the stated formula.
 ClaimedQuantity = tuple[ResultCell, Literal["steps", "transmissions"], ClosedForm]
 
 _ON_CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")
@@ -471,7 +473,7 @@ for _name, _cell in CELLS.items():
     }
     if _cell.steps is not None:
         _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
-    # If there are several messages for every node, each has one row per link of its path.
+    # If there are several messages for every node, each message has one row per link of its path.
     _is_large = _cell.collective != "allgather" and _cell.amounts is not one_message
     _memory = Memory(5 * BYTES_PER_ROW, power=2 if _is_large else 1)
     check_rows(quantity_is_exact, _rows, memory=_memory)
@@ -481,8 +483,8 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
-    The number must equal the number of necklaces besides that of 12..n, and a closed form. Its
-    quotient by the lower bound must have the stated order of growth.
+    The number must equal the number of necklaces other than {12..n}, and a closed form. The number
+    divided by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -495,10 +497,10 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the number of steps of the alltoall that serves one necklace after the other (Rule 9).
+    """Check how many steps the alltoall of Rule 9 takes, which serves necklace after necklace.
 
-    The number must equal the sum of the distances of the necklaces, and a closed form. Its quotient
-    by the lower bound must have the stated order of growth.
+    The number must equal the sum of the necklaces' distances from 12..n, and a closed form. The
+    number divided by the lower bound must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

@@ -107,13 +107,13 @@ def cycles(label_symbols: Perms) -> Cycles:
 
 @cached
 def right_shifts(network: CachedTopology) -> Perms:
-    """Return R_1(Id), .., R_n(Id): the label 12..n shifted right by i, uint8 ``[n, n]``."""
+    """Return R_i(Id) for i = 1..n, the label 12..n rotated right by i, uint8 ``[n, n]``."""
     label = np.arange(1, network.n + 1, dtype=np.uint8)
     return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the roots R_i(Id): the label 12..n shifted right by i = 1, .., n-1."""
+    """Return the ranks of the roots R_i(Id), i = 1..n-1: the first k symbols of `right_shifts`."""
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
@@ -137,7 +137,8 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
     Args:
         network: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
-        last: k, or n for k = n-1, where the missing symbol is in position n.
+        last: the last shifted position: k, or n for k = n-1, where the missing symbol counts as
+            position n.
         places: the number of places to shift by.
     """
     n, k = network.n_and_k
@@ -160,11 +161,12 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
 
 ONE_TREE = "nk-greedy"
 MANY_TREES = "nk-multiple"
-#: Parameter grid of m = 1, 2, 1024, T_s = 1, 2, 1024 and T_c = 1, 2, ordered by m, then T_s.
+#: Parameter grid of m = 1, 2, 1024, T_s = 1, 2, 1024 and T_c = 1, 2.
 GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
-#: Memory of the longest broadcast, which has about 2D segments; the diameter D is O(degree).
+#: Memory of a check that executes broadcasts of up to about 2D segments; D, the diameter, is
+#: O(degree).
 BROADCASTS = Memory(800, power=2)
-#: Memory of an all-to-all broadcast with all its rows.
+#: Memory of a check that executes an all-to-all broadcast.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
@@ -180,7 +182,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the largest height of the trees of a construction rooted at Id."""
+    """Return the height of the highest tree of a construction rooted at Id."""
     return int(heights(check, construction).max())
 
 
@@ -192,7 +194,7 @@ class Broadcast:
         schedule: the schedule with one segment.
         trees: number of trees that share the message.
         slot: number of steps between consecutive segments.
-        steps: start-ups for each executed p.
+        steps: for each executed p, the number of steps (start-ups).
         packets: for each executed p, the sum over all steps of the largest packet, in segments.
     """
 
@@ -238,7 +240,7 @@ class Broadcast:
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
-        """Return the smallest time over all integers p, and the smallest p that gives it.
+        """Return the smallest time over all integers p, and the smallest p that attains this time.
 
         p is the number of segments per tree; b = m T_c is the transmission time of the message.
         """
@@ -247,8 +249,8 @@ class Broadcast:
         rest = self.packets[-1] - self.increment * executed
         below = floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s))
         below = max(executed, below)
-        # For such p, the time is a/p + b p plus a constant. This is convex, so the best integer is
-        # next to the best real p.
+        # For these p, the time is a constant plus c1/p + c2 p. This is convex in p, so the best
+        # integer is adjacent to the best real p.
         candidates = (*range(1, executed + 1), below, below + 1)
         return min((self.time(p, T_s, b), p) for p in candidates)
 
@@ -344,7 +346,8 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
     """Return the number of bytes of an all-port allgather as a multiple of the message size m.
 
-    The result is the sum of the largest loads of all levels; ``loads`` is given by `class_loads`.
+    This is the sum over all levels of the largest load. The argument ``loads`` is the result of
+    `class_loads`.
     """
     return sum((max(level) for level in loads), Fraction(0))
 
@@ -352,16 +355,18 @@ def all_port_bytes(loads: NDArray[Any]) -> Fraction:
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
     """Return the number of bytes of a one-port allgather as a multiple of the message size m.
 
-    The result is the sum of the loads of all ports and levels; ``loads`` is given by `class_loads`.
+    This is the sum of the loads over all ports and levels. The argument ``loads`` is the result of
+    `class_loads`.
     """
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the number of the last sub-slot in which a node sends, given its `class_loads`.
+    """Return the number of the last sub-slot in which a node sends.
 
-    Each level of the trees has n-1 sub-slots, one for each port.
+    Each level of the trees has n-1 sub-slots, one for each port. The argument ``loads`` is the
+    result of `class_loads`.
     """
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
@@ -369,12 +374,12 @@ def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of all loads of `class_loads`, which is at least `all_port_bytes`."""
+    """Return the sum of the loads that `class_loads` returns; it is at least `all_port_bytes`."""
     return sum(loads.ravel().tolist(), Fraction(0))
 
 
 def bytes_formula(n: int, k: int) -> Number:
-    """Return `bytes_by_class` of the tree SP, and of the trees MT, in closed form.
+    """Return the closed form of `bytes_by_class`, which is the same for the trees SP and MT.
 
     The sum is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only
     one class. In the tree SP (Definition 3), each of the N nodes that begins with a symbol beyond k
@@ -429,8 +434,8 @@ def height_bound(n: int, k: int) -> int:
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
     """Return the largest quotient of a measured and a stated time over all T_s and m T_c.
 
-    Both times are linear in T_s and m T_c. ``terms`` has, for each of these parameters, its
-    coefficient in the measured time and in the stated time.
+    Both times are linear in T_s and m T_c. ``terms`` lists, for each of these parameters, its
+    coefficients in the measured time and in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
@@ -439,8 +444,8 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 #
 # The argument uses only Definitions 3 and 5; docs/definitions/nk-star.md explains external and
 # desired symbols. Let 1 <= t <= min{k-1, n-k-1} and t <= s <= n-k. Let v be the node (e, n-t, 1,
-# .., k-1-t, n-1, .., n-t+1) with e = k-1-t+s, and let w be the same with n instead of e. The
-# symbols that w lacks are k-t, .., n-t-1, and e is the s-th of them. So port k+s leads from w to v.
+# .., k-1-t, n-1, .., n-t+1) with e = k-1-t+s, and let w be v with n instead of e. The symbols that
+# w lacks are k-t, .., n-t-1, and e is the s-th of these symbols. So port k+s leads from w to v.
 # The link w -> v is in the trees MT(R_i(Id)), i = 2..t+1, for two reasons:
 #
 # * The link is in SP(R_i(Id)). Let i = q+1. The root is (n-q, .., n, 1, .., k-q-1) with n in
@@ -496,7 +501,7 @@ def least_loads(n: int, k: int) -> list[int]:
 
 
 def least_sum(n: int, k: int) -> int:
-    """Return the sum of `least_loads` over all ports; this works for huge n too."""
+    """Return the sum of `least_loads` over all ports in closed form, which is fast for huge n."""
     rest = n - k
     greatest = min(k - 1, n - k - 1)
     if greatest < 1:
@@ -505,7 +510,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound on the number of times that the busiest node sends in all trees.
+    """Return a lower bound on how often the busiest node sends, in all trees MT together.
 
     The source sends n-1 times, and the node w of the proof above, with the best t, sends t(n-k-t+1)
     times.

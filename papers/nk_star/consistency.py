@@ -13,8 +13,8 @@ from starcast.claims.registry import checks
 
 from ..common.closed_forms import ExactNumber, arrangements, nk_diameter
 
-#: The coefficients of a table row: those in the columns start-up and transmission, and those of
-#: T_s, m T_c and 2 sqrt(m T_s T_c) in the column overall.
+#: The coefficients of a table row: one each in the columns start-up and transmission, and three in
+#: the column overall, of T_s, m T_c and 2 sqrt(m T_s T_c).
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
 #: A table: for each row, the coefficients that `COLUMNS` names.
 TableCells = dict[str, tuple[ExactNumber, ...]]
@@ -33,7 +33,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 def table1(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 1, by row, without the rows of Y.S. Chen's broadcasts.
 
-    `COLUMNS` names the coefficients of a row.
+    The coefficients of a row are in the order of `COLUMNS`.
     """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -61,7 +61,7 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> TableCells:
-    """Return the coefficients of the times in Table 2, by row; `COLUMNS` names those of a row."""
+    """Return the coefficients of the times in Table 2, by row and in the order of `COLUMNS`."""
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1
@@ -128,7 +128,7 @@ def table2_agrees_with_theorems(check: ClaimCheck) -> None:
 
 
 def _chen(n: int, k: int) -> TableCells:
-    """Return the start-ups and transmission of Y.S. Chen & Tai's broadcasts, by row of Table 1."""
+    """Return the start-ups and bytes of Y.S. Chen & Tai's broadcasts, by row of Table 1."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
         CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),

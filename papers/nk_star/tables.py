@@ -118,7 +118,7 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the pipelined time on the tree SP and a stated order.
 
-    The time uses the best integer number of segments, and ``slot`` steps per hop. The order is
+    The time uses the best integer number of segments, and ``slot`` steps per slot. The order is
     slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)). The maximum is over sample values of
     T_s and m T_c.
     """
@@ -128,8 +128,8 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
         root = sqrt(share * b * (diameter - 1) * T_s)
         return slot * (diameter * T_s + share * b + 2 * root)
 
-    # A pipeline changes its behaviour where m T_c / T_s is of the order of a power of n. So these
-    # powers, and the two limits T_c = 0 and T_s = 0, determine the order.
+    # The dominant term of the time changes where m T_c / T_s has the order of a power of n. So
+    # these powers, and the two limits T_c = 0 and T_s = 0, determine the order of the time.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
     return greatest(divide(line.least_whole(*load), stated(*load)) for load in loads)
@@ -291,14 +291,14 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the start-ups in executions, and the stated start-ups."""
+        """Return an upper bound on the start-ups of executions, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the bytes in executions, and the stated bytes.
+        """Return an upper bound on the bytes of executions, and the stated bytes.
 
-        Both are divided by m.
+        Both numbers are divided by the message size m.
         """
         if self.ports == "all":
             return common.bytes_formula(n, k), common.optimal_bytes(n, k)
@@ -321,10 +321,11 @@ LINES = (
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
-    """Check the executions behind a row of Table 2, an all-to-all broadcast.
+    """Check the tree heights and link loads behind a row of Table 2, an all-to-all broadcast.
 
-    Compared are the height of the trees with the diameter D (at most 2D for MT), and the bytes of
-    all levels with their closed form.
+    The height of SP must be the diameter D, and the height of MT at most 2D. In the all-port model,
+    the bytes must be at most a closed form. In the one-port model, they must be (N-1)m, with at
+    most n-1 start-ups per level; N is the number of nodes.
     """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)
@@ -397,9 +398,9 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return the number whose logarithm to base 2 the lemmas state as a number of start-ups.
+        """Return the number whose base-2 logarithm the lemmas state as a number of start-ups.
 
-        It is the number of nodes for a broadcast, and one less for an allgather.
+        This is the number of nodes for a broadcast, and one less for an allgather.
         """
         return nodes - (self.collective == "allgather")
 

@@ -45,8 +45,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
         q = Fraction(2) ** power
-        # With this m, the stated optimum sqrt(m(h-1)/(n-1)) is the rational number q. For h = 1 it
-        # would be 0 for every m.
+        # With this m, the stated optimum sqrt(m(h-1)/(n-1)) is the rational number q. For h = 1 the
+        # optimum would be 0 for every m.
         m = q * q * (n - 1) / Fraction(h - 1) if h > 1 else q
         if h > 1:
             candidates = [q * j / 16 for j in range(1, 65)]
@@ -62,7 +62,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         if h > 1:
             continue
         # Each halving of p reduces the time by half as much as the previous halving. So all
-        # halvings together reduce it by twice the first reduction.
+        # halvings together reduce the time by twice the first reduction.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
         rest = common.exact_array(2 * two - one for one, two in pairwise(drops))
@@ -121,11 +121,11 @@ def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer number, it takes at most the pipeline's best time over real numbers plus
-    the start-ups of one slot.
+    With the best integer number, the broadcast must take at most the pipeline's minimum time over
+    real numbers, plus the start-ups of one slot.
     """
-    # Both times are linear in T_s and in m T_c, so the bound holds for all loads if it holds for
-    # these.
+    # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
+    # all T_s and m T_c.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
         time = common.exact_array(broadcast.time(p, *load) for load in small)
@@ -249,8 +249,8 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 #: Maximum number of rows, counted over all sources, up to which MT is also executed.
 _MAX_ROWS = 100_000
 
-# These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). A label
-# says nothing about the order of the symbols that it lacks, so they are taken in ascending order.
+# These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). The order
+# of the symbols that a label lacks is undefined, so these symbols are taken in ascending order.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
@@ -259,7 +259,8 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of one-to-all broadcasts in an all-to-all broadcast.
 
-    The number is the quotient of their numbers of transmissions.
+    The transmissions of the all-to-all broadcast are divided by the transmissions of a one-to-all
+    broadcast.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -288,7 +289,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     mean = common.exact_array(step.sum() / step.size for step in loads)
     step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
-    # If all nodes have the same loads, only those of the first node are compared.
+    # If all nodes have the same loads, only the loads of the first node are compared.
     link = tuple(ends[: counts.shape[1]] for ends in check.links)
     check.equal(what, loads, mean[:, None, None], step=step, link=link, of=schedule)
     of_class = class_loads(check, ONE_TREE)
@@ -395,8 +396,8 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
     """Check an executed allgather on the trees MT that uses no dimension changes.
 
-    Skip allgathers with too many rows. The schedule must execute every level and take at most
-    ``steps`` steps. The largest packets of its steps must add up to at least ``share`` messages.
+    Allgathers with too many rows are skipped. The schedule must execute every level and take at
+    most ``steps`` steps. The sum of the steps' largest packets must be at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:

@@ -72,8 +72,9 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances from Id with the paper's formulas (1) and (2).
 
-    Formula (1) counts the steps that internal cycles take, formula (2) those of external chains.
-    The distance is their sum, and formula (2) alone for nodes without internal cycles.
+    Formula (1) counts the steps that internal cycles take, and formula (2) the steps that external
+    chains take. The distance must be the sum of both, or (2) alone for nodes without internal
+    cycles.
     """
     distance = check.distances()
     of_nodes = common.cycles(stars.symbols(check))
@@ -130,8 +131,8 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
-    # To get the smallest counterexample, the other leaf is the first whose level differs by more
-    # than 1 or, if there is none, the first whose level differs most.
+    # To get the smallest counterexample, the other leaf is the first leaf whose level differs by
+    # more than 1 or, if no leaf does, the first leaf whose level differs most.
     other = np.zeros(len(leaf), dtype=np.intp)
     for value in np.unique(depth):
         difference = np.abs(depth - value)
@@ -234,7 +235,8 @@ def _count_reached(
 ) -> NDArray[np.int64]:
     """Return how often the paths of SP from Id reach each node if their dimensions are replaced.
 
-    With ``in_order``, the brackets (missing symbols) are sorted at every node.
+    The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the brackets
+    (missing symbols) are sorted at every node.
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
@@ -353,7 +355,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 
 @checks("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
-    """Check that the paths from R_i(Id) to Id have at least k links and at most the diameter."""
+    """Check that the path from R_i(Id) to Id in SP(R_i(Id)) has k to D links; D is the diameter."""
     n, k = check.n_and_k
     lengths = path_lengths(check)
     check.at_least("links of the path", lengths, k, i=np.arange(1, n))
@@ -362,7 +364,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the height of MT(R_i(Id)) with the diameter plus the path from R_i(Id) to Id."""
+    """Compare the height of MT(R_i(Id)) with the diameter plus the path length in SP(R_i(Id))."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)
@@ -394,7 +396,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
 
 @checks("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
-    """Check that the trees MT are spanning trees, at most twice as high as the diameter."""
+    """Check that the trees MT are spanning trees of a height of at most twice the diameter."""
     n, k = check.n_and_k
     height = heights(check, MANY_TREES)
     check.true("it is a spanning tree", height >= 0, i=np.arange(1, n))

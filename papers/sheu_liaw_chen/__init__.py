@@ -1,4 +1,4 @@
-"""Checks of Sheu, Liaw & Chen 1993: the star graph, the broadcast, lower bounds.
+"""Checks of Sheu, Liaw & Chen 1993: the star graph, the broadcast, and lower bounds.
 
 The module also checks streams: broadcasts of M messages, one after another, from one source.
 `PORT_MODELS` has one row per claim about streams: the number of steps in closed form, the stated
@@ -32,7 +32,7 @@ from ..tseng_sheu.trees import check_star_size
 def star_size(check: ClaimCheck) -> None:
     """Check the number of nodes, the degree and the diameter of S_n.
 
-    The diameter is also compared with the paper's formula rounded up.
+    As another reading, the diameter is compared with the paper's formula rounded up.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -41,7 +41,7 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that fixing a symbol in any position but the first leaves a star graph S_{n-1}."""
+    """Check that nodes with the same symbol in a position other than the first form S_{n-1}."""
     n = check.n
     label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -91,19 +91,19 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
 
 #: Numbers M of messages for which streams are executed.
 LENGTHS = (1, 2, 3, 7)
-#: Memory of the longest stream.
+#: Memory of a check that executes the longest stream.
 STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 
 @dataclass(frozen=True)
 class PortModel:
-    """The number of steps of a stream of M messages (repeated broadcasts) under a port model.
+    """How many steps a stream of M messages (M repeated broadcasts) takes under a port model.
 
     Attributes:
         ports: the port model.
         steps: closed form of the number of steps, as a function of n and M.
-        order: the order that the paper states, as a function of n and M.
-        quotient: the quotient of closed form and order, as text.
+        order: the order of growth that the paper states, as a function of n and M.
+        quotient: the quotient of the closed form and the order, as text.
     """
 
     ports: str
@@ -126,9 +126,9 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the largest quotient of a stream's steps and a stated order, over the numbers M.
+    """Return the largest quotient of a stream's steps and a stated order, over several M.
 
-    M is the number of messages: 1, powers of n, and a far larger number.
+    M, the number of messages, is 1, a power of n, or a far larger number.
     """
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.
@@ -139,7 +139,7 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
     """Check the number of steps of every executed stream of M messages against its closed form.
 
-    Also check its order of growth.
+    Also check the order of growth of the closed form.
     """
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
@@ -166,7 +166,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, each substar but the source's is entered once, over dimension n."""
+    """Check that by step 2, the message has entered every other substar once, over dimension n."""
     schedule = broadcast.schedule
     n = check.n
     substar = stars.symbols(check)[:, -1]
@@ -199,7 +199,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
-    """Check that every broadcast takes 2n-3 steps, and that its tree has this height."""
+    """Check that every broadcast takes 2n-3 steps, and that its tree has the height 2n-3."""
     stated = 2 * check.n - 3
     for schedule, simulation in broadcasts(check):
         place = {"node": schedule.root, "of": schedule}
@@ -252,7 +252,7 @@ SEGMENTS = (1, 2)
 
 
 def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Execution]:
-    """Execute every broadcast of the catalogue that segments its message, for a port model."""
+    """Yield executions of every catalogue broadcast that can split the message, in a port model."""
     for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue

@@ -1,7 +1,7 @@
 """Checks of Tseng & Sheu 1997, sections 4 and 5: executions of Algorithms 1 and 2.
 
-Algorithm 1 is a broadcast and Algorithm 2 an allgather. Algorithms of other papers that Tseng &
-Sheu compare with theirs are executed as well.
+Algorithm 1 is a broadcast and Algorithm 2 an allgather. Algorithms of other papers with which Tseng
+& Sheu compare them are also executed.
 """
 
 from fractions import Fraction
@@ -35,14 +35,14 @@ from ..common.closed_forms import diameter, even_share, multiple_height, paramet
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = parameters()
-#: Memory of Algorithm 1 with all numbers of segments in `SEGMENTS`, in both port models.
+#: Memory of a check that executes Algorithm 1 with every number of segments in `SEGMENTS`.
 ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
-#: Numbers of segments with which Algorithm 1 is followed slot by slot.
+#: Numbers of segments with which Algorithm 1 is checked slot by slot.
 FOLLOWED = (1, 2, 3, 5)
-#: Values of T_s, T_c and m, in ascending order.
+#: Triples (T_s, T_c, m) for which times are compared.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 _ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
-#: Memory of Algorithm 2 for one source.
+#: Memory of a check that executes the rows of one source of Algorithm 2.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
@@ -50,23 +50,23 @@ ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the largest height of the trees of a catalogue construction."""
+    """Return the height of the highest tree of a catalogue construction."""
     return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
     """Return a provider of executions of Algorithm 1, the broadcast along the trees L-hat.
 
-    Section 4.2 of the paper describes its one-port form.
+    Section 4.2 of the paper describes the one-port form of Algorithm 1.
     """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 2, the allgather along changed trees.
+    """Return a provider of executions of Algorithm 2, an allgather along several trees per source.
 
-    The trees are changes of the construction ``base``. Section 5.2 of the paper describes the
-    one-port form.
+    The construction ``base`` builds a tree, and its dimension changes are the trees of a source.
+    Section 5.2 of the paper describes the one-port form of Algorithm 2.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
@@ -74,9 +74,9 @@ def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 1, a broadcast, takes h+p-1 slots.
 
-    Also check that at most two segments share a link. The height h is that of Lemma 5, and p is the
-    number of segments per tree. In the one-port model, a slot has n-1 sub-slots, and the execution
-    ends in the last slot.
+    Also check that at most two segments cross a link per step. Lemma 5 states the height h, and p
+    is the number of segments per tree. In the one-port model, a slot has n-1 sub-slots, and the
+    execution ends in the last slot.
     """
     for execution in algorithm1(ports)(check):
         p = execution.argument("segments")
@@ -95,12 +95,12 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 def check_single_tree(
     check: ClaimCheck, algorithm: str, split: str, stated: int, segments: tuple[int, ...] = SEGMENTS
 ) -> None:
-    """Check a tree's height h', and the all-port time (h'+p-1)(T_s + m T_c/p) of a broadcast on it.
+    """Check a tree's height h' and the all-port broadcast time (h'+p-1)(T_s + m T_c/p).
 
     Args:
         check: records the findings.
-        algorithm: name of the algorithm and of the construction of its tree.
-        split: name of the algorithm's argument p, the number of packets of the message.
+        algorithm: name of the broadcast algorithm; the construction of its tree has the same name.
+        split: name of the algorithm's argument for p, the number of packets per message.
         stated: the stated height h'.
         segments: the values of p.
     """
@@ -133,7 +133,7 @@ def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
 def check_hamiltonian(check: ClaimCheck) -> None:
     """Check that the allgather on rotated Hamiltonian paths takes ceil((n!-1)/(n-1)) steps.
 
-    A link carries at most one message in a step.
+    Also check that a link carries at most one message per step.
     """
     stated = even_share(check.n)
     schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
@@ -187,7 +187,7 @@ def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
 
 
 def place_of_rows(schedule: Schedule) -> dict[str, Any]:
-    """Return the steps and links of a schedule's rows, as keywords for methods of `ClaimCheck`."""
+    """Return the steps and links of a schedule's rows, as keyword arguments for `ClaimCheck`."""
     link = (schedule.sender, schedule.receiver)
     return {"step": schedule.step, "link": link, "of": schedule}
 
@@ -251,12 +251,12 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, the number of different partners of a node in the row's step.
+    """Return how many different partners one end of each row's link has in the row's step.
 
     Args:
         schedule: the schedule.
-        ends: for each row, the rank of the node, the sender or the receiver.
-        other_ends: for each row, the rank of the partner, at the other end of the link.
+        ends: for each row, the rank of this end of the row's link (the sender or the receiver).
+        other_ends: for each row, the rank of the partner, the other end of the row's link.
     """
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
@@ -276,9 +276,9 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the last step of the allgather of Algorithm 2 is step D_n, the diameter.
+    """Check that the allgather of Algorithm 2 ends in step D_n, where D_n is the diameter.
 
-    Also check the segments in its packets.
+    Also check how many messages the packets contain and, up to S_6, the segments on each link.
     """
     n = check.n
     schedule = allgather.schedule
@@ -296,7 +296,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
-    """Return the schedule of Algorithm 2 with the rows of all sources, given that of one source."""
+    """Return Algorithm 2's schedule with the rows of all sources, given the rows of one source."""
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
@@ -305,9 +305,10 @@ def check_allgather_time(
 ) -> None:
     """Check that an allgather takes the time c h T_s + c m (n!-1)/(n-1) T_c.
 
-    h is the ``height`` of the tree, and c the number of sub-slots per slot, ``slots``.
+    The argument ``height`` is h, the height of the tree; ``slots`` is c, the number of sub-slots
+    per slot.
     """
-    # The simulated time does not include steps in which nothing is sent.
+    # Steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
@@ -319,7 +320,7 @@ def check_allgather_time(
 
 @checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the all-port time of the allgather of Algorithm 2 that Theorem 3 states.
+    """Check the all-port time that Theorem 3 states for the allgather of Algorithm 2.
 
     The tree is L(I), the greedy tree at the identity.
     """
@@ -330,7 +331,8 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port allgather of Algorithm 2 takes (n-1) D_n sub-slots.
 
-    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check the time.
+    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check the
+    allgather's time.
     """
     n = check.n
     schedule = allgather.schedule
@@ -359,5 +361,5 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
-    """Return the number of different rows that are not empty; a row is a tree."""
+    """Return the number of different trees, given as rows; rows of zeros are not counted."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))

@@ -57,7 +57,7 @@ def sheu95(n: int) -> Pipeline:
 def theorem1(n: int) -> Pipeline:
     """Return the pipeline of Theorem 1, equation (3): time (h+p-1)(T_s + 2b/(p(n-1))).
 
-    The height h is that of Lemma 5.
+    Lemma 5 states the height h.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -67,17 +67,17 @@ def theorem2(n: int) -> Pipeline:
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# Cached, so that equal pipelines share one function: `greatest_quotient` caches its results by
+# The cache makes equal pipelines share one function, because `greatest_quotient` caches results by
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's time with the best integer number of segments."""
+    """Return a function that gives a pipeline's minimum time over integer numbers of segments."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
 def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's time with the best real number of segments."""
+    """Return a function that gives a pipeline's minimum time over real numbers of segments."""
     return lambda n, *load: pipeline(n).least(*load)
 
 
@@ -91,17 +91,17 @@ theorem1_time = with_best_integer(theorem1)
 theorem2_time = with_best_integer(theorem2)
 
 
-#: The stated order of Theorem 1.
+#: The order of growth that Theorem 1 states.
 THEOREM_1 = Order(
     "n T_s + sqrt(m T_s T_c) + m T_c/n",
     lambda n, startup, b: n * startup + sqrt(startup * b) + divide(b, n),
 )
-#: The stated order of Theorem 2.
+#: The order of growth that Theorem 2 states.
 THEOREM_2 = Order(
     "n^2 T_s + n sqrt(m T_s T_c) + m T_c",
     lambda n, startup, b: n * n * startup + n * sqrt(startup * b) + b,
 )
-#: The stated order of pipelines on one tree, and of an unsegmented message.
+#: The stated orders of broadcast times on one tree: pipelined, and without segments.
 ONE_TREE = Order(
     "n T_s + sqrt(n m T_s T_c) + m T_c",
     lambda n, startup, b: n * startup + sqrt(n * startup * b) + b,
@@ -123,7 +123,7 @@ def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 
 def phases(n: int) -> int:
-    """Return the number of phases of the broadcasts of Akl and Mendia: the sum of ceil(log2 i).
+    """Return the number of phases in Akl's and Mendia's broadcasts, the sum of ceil(log2 i).
 
     The sum is over i = 2..n.
     """
@@ -143,7 +143,8 @@ def messages_per_link(n: int) -> Number:
     return divide(factorial(n) - 1, n - 1)
 
 
-#: Quotients of closed forms and the orders of growth that the paper states, by the quotient's text.
+#: Quotients of a closed form and the order of growth that the paper states; each key is the
+#: quotient as text.
 QUOTIENTS: dict[str, Callable[[int], Number]] = {
     "D_n over n": lambda n: divide(diameter(n), n),
     "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
@@ -157,7 +158,7 @@ QUOTIENTS: dict[str, Callable[[int], Number]] = {
 
 
 def check_quotient(check: ClaimCheck, name: str) -> None:
-    """Check that the quotient of a time and its stated order of growth is bounded.
+    """Check that the quotient of a closed form and its stated order of growth is bounded.
 
     The argument ``name`` is the key of the quotient in `QUOTIENTS`.
     """
@@ -171,15 +172,15 @@ def check_time_order(
     stated: Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
-    """Check that a time has a stated order of growth, for all loads to which the claim applies."""
+    """Check a time's stated order of growth for all pairs (T_s, m T_c) to which a claim applies."""
     check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
     """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
-    The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with that of 64 fractions,
-    1/16 to 4 times this number. These suffice, because the time is convex in p.
+    The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with the times of 64
+    multiples, from 1/16 to 4 times this number. They suffice, because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -204,7 +205,7 @@ def check_phases(check: ClaimCheck) -> None:
     """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
-    if n == 2:  # a single link, for which there is no record
+    if n == 2:  # S_2 is a single link, for which there is no record
         return
     steps = execute(check, "broadcast", "optimal", "one").steps
     check.at_most("phases of a recorded broadcast", steps, phases(n))
@@ -214,8 +215,8 @@ BY_PHASES = (
     "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
     lambda n, startup, b: phases(n) * (startup + b),
 )
-#: Rows of Table 1: the closed form as text and as a function of n, T_s and b = m T_c, with the best
-#: p if there is any.
+#: Rows of Table 1: the closed form of the time, as text and as a function of n, T_s and b = m T_c.
+#: The number p of segments minimizes the time.
 TIMES: dict[str, tuple[str, Time]] = {
     "sheu93": ("(2n-4+p)(T_s + m T_c/p), best real p", with_best_real(sheu93)),
     "day": ("(D_n-1+p)(T_s + m T_c/p), best real p", with_best_real(day)),
@@ -229,7 +230,7 @@ TIMES: dict[str, tuple[str, Time]] = {
     ),
     "ours-oneport": ("(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p", theorem2_time),
 }
-#: Checks of closed forms by execution; algorithms without an entry are only cited.
+#: For each row of Table 1, the check that executes its algorithm; other rows are only cited.
 EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
     "sheu93": collectives.check_sheu93,
     "day": collectives.check_day,
@@ -275,9 +276,9 @@ ORDERS = {
         THEOREM_2,
     ),
 }
-#: For each part of a time, a function that selects values of T_s and b = m T_c. The start-up is the
-#: time for b = 0, the transmission the time for T_s = 0. All values are selected for the overall
-#: time.
+#: For each part of a time, a function that selects pairs of T_s and b = m T_c. The start-up time is
+#: the time for b = 0, and the transmission time is the time for T_s = 0. All pairs are selected for
+#: the overall time.
 IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
     "startup": lambda _n, _startup, b: not b,
     "transmission": lambda _n, startup, _b: not startup,
@@ -286,9 +287,9 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
-    """Check that a part of a time in Table 1 has the stated order of growth.
+    """Check that a start-up, transmission or overall time in Table 1 has the stated order.
 
-    The argument ``cell`` is the name of the row and one of `PARTS`.
+    The argument ``cell`` is the name of the row and the part of the time, one of `PARTS`.
     """
     row, part = cell
     if row in EXECUTIONS:
@@ -307,7 +308,7 @@ for _row in TIMES:
 
 
 def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
-    """Record that the papers contain no closed form of the time of Qiu's broadcast."""
+    """Record that the papers contain no closed form for the time of Qiu's broadcast."""
     check.absent(
         "[14], Qiu's broadcast",
         "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form "
@@ -334,8 +335,8 @@ def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
     Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
-    rotation. If that power has the order L >= 2, it has g = (n-1)/L cycles and leaves one symbol
-    unchanged, and L^g g! nodes commute with it. This number is largest for L = 2, where it is
+    rotation. A power of order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and
+    L^g g! nodes commute with the power. The number L^g g! is largest for L = 2, where it is
     (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
     """
     return (n - 1) ** 2 * factorial(n)
@@ -439,7 +440,7 @@ def necklace_time(check: ClaimCheck) -> None:
 
 
 #: Cells of Table 2 about Algorithm 2, by claim id: the port model, and the key in `QUOTIENTS` for
-#: the cell's closed form and stated order; None for the sum of start-up and transmission time.
+#: the cell's closed form and stated order. The key is None for the overall time.
 OURS: dict[str, tuple[str, str | None]] = {
     "TS.Tab2.ours-allport-startup": ("all", "D_n over n"),
     "TS.Tab2.ours-allport-transmission": ("all", "(n!-1)/(n-1) over (n!-1)/(n-1)"),
@@ -462,7 +463,7 @@ def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
 
 
 check_rows(time_of_algorithm2, OURS)
-# The algorithm is only cited, so only its closed form is compared with the stated order.
+# Misic's algorithm is only cited, so only its closed form is compared with the stated order.
 check_rows(
     check_quotient,
     {f"TS.Tab2.misic-{part}": "n!-1 over n!" for part in ("startup", "transmission")},
@@ -471,7 +472,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that Misic's algorithm is only cited; the table's cell is its only closed form."""
+    """Record that the papers only cite Misic's algorithm; this cell is its only closed form."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -104,7 +104,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
 
     The time must fall before this number, which may be a fraction, and rise after it. Also check
-    its order of growth.
+    the number's order of growth.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -127,7 +127,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1, with the best number of segments, meets Theorem 1's time."""
+    """Check whether Algorithm 1 with the best number of segments ends within Theorem 1's time."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem1(n), "all")
@@ -137,7 +137,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether one-port Algorithm 1 ends within n-1 times the time of Theorem 1."""
+    """Check whether one-port Algorithm 1 ends within Theorem 2's time, n-1 times Theorem 1's."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -147,14 +147,14 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> NDArray[Any]:
-    """Return a pipeline's times with the best real number of segments, for the grid `WIDE`."""
+    """Return a pipeline's minimum time over real numbers of segments, at each point of `WIDE`."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
     """Check that Algorithm 1 with the best number of segments ends within a theorem's time.
 
-    This time is the minimum of a pipeline's time over real numbers of segments.
+    The theorem's time is the minimum of the pipeline's time over real numbers of segments.
     """
     runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
@@ -194,11 +194,11 @@ def check_least(
 
     Args:
         check: records the finding.
-        run: an execution of the broadcast.
-        times: its times, ``[numbers of segments, points of WIDE]``.
+        run: an execution of the broadcast, which the finding names.
+        times: the broadcast's times, ``[numbers of segments, points of WIDE]``.
         stated: the stated times, ``[points of WIDE]``.
-        known: the points to check: those where executions with more segments would not change the
-            result.
+        known: whether to check a point, bool ``[points of WIDE]``: True if executions with more
+            segments would not change the result.
     """
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
@@ -209,8 +209,9 @@ def check_least(
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
     """Check the correction of Theorem 1 or 2.
 
-    With p = ceil(q) segments, where q is the best real number, the time exceeds the stated time by
-    at most the start-ups of one slot, and equals it only if q is an integer.
+    With p = ceil(q) segments, where q is the best real number, the time must exceed the stated time
+    by at most the start-ups of one slot. An integer p may attain the stated time only if q is an
+    integer. If T_s is large, the start-ups alone must take longer than the stated time.
     """
     correction = check.correction()
     ceilings = []
@@ -228,8 +229,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
-            # A lower bound for the start-ups with any p: those with p = 1 if only one sub-slot of
-            # the last slot is used.
+            # This is a lower bound on the start-ups for any p: p = 1, and only one sub-slot of the
+            # last slot is used.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
@@ -246,8 +247,8 @@ def read_with_other_broadcasts(
 ) -> None:
     """Record the reading that the claim covers every broadcast, not only Algorithm 1.
 
-    The argument ``others`` has, for each other algorithm, its name, its parameter that splits the
-    message, and the value of this parameter for one segment.
+    The argument ``others`` lists, for each other algorithm, its name, its argument that splits the
+    message, and the number whose multiples are tried as values of this argument.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
@@ -325,7 +326,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(n^2 T_s) for short messages.
 
-    Also check that it is O(n/log n) times the bound of Lemma 1.
+    Also check that this time is O(n/log n) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
@@ -343,7 +344,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(m T_c) for long messages.
 
-    Also check that it is O(1) times the bound of Lemma 1.
+    Also check that this time is O(1) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
@@ -369,9 +370,9 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that in the one-port allgather of Algorithm 2 a node carries n!-1 messages.
+    """Check that in Algorithm 2's one-port allgather, the largest packets add up to n!-1 messages.
 
-    This is the number in the bound of Lemma 2.
+    The bound of Lemma 2 contains this number.
     """
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
@@ -397,9 +398,9 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check by which factors Theorems 1 and 2 improve on the broadcast times of [16] and [17].
+    """Check that Theorems 1 and 2 improve on earlier broadcast times by factors n and log n.
 
-    The broadcasts are those of Sheu et al. The factors, n and log n, are orders of growth.
+    Sheu et al. [16] and [17] describe the earlier broadcasts. Constant factors are ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
@@ -422,7 +423,7 @@ def transmission_improves(check: ClaimCheck) -> None:
 
 @checks("TS.intro-startup", memory=collectives.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
-    """Check the orders of growth of the start-ups of the allgather algorithms in Table 2.
+    """Check the start-ups of allgather algorithms in Table 2, and their orders of growth.
 
     These are the algorithm on rotated Hamiltonian paths, Algorithm 2 in both port models, and
     Misic's algorithm.
@@ -442,7 +443,7 @@ def startup_improves(check: ClaimCheck) -> None:
         check.same_order(words, tables.QUOTIENTS[words])
 
 
-#: The trees of section 6.1: the formula for the height, and the pipeline.
+#: The pipelines of section 6.1, by the formula for the height of the tree.
 SINGLE_TREES = {"2n-3": tables.sheu93, "D_n": tables.day}
 
 
@@ -486,9 +487,9 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check which number p of segments is best for the broadcast of Sheu et al. [17].
+    """Check which real number p of segments minimizes the broadcast time of Sheu et al. [17].
 
-    The best p may be a fraction. Also check its order of growth.
+    Also check the order of growth of this p.
     """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

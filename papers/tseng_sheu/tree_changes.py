@@ -1,7 +1,7 @@
 """Checks of Tseng & Sheu 1997, sections 5 and 6.2: label and dimension changes of trees.
 
-Both map a spanning tree to another one (see `label_change` and `dimension_change`). The checks
-count how many of the changed trees use a link.
+Both changes map a spanning tree to another spanning tree (see `label_change` and
+`dimension_change`). The checks count how many changed trees use each link.
 """
 
 from fractions import Fraction
@@ -38,7 +38,7 @@ class Tree(NamedTuple):
 
     Attributes:
         name: the tree's name in evidence.
-        root: rank of its root.
+        root: rank of the root.
         row: the port of each node towards its parent.
         in_catalogue: whether ``name`` is a construction of the catalogue.
     """
@@ -50,9 +50,10 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the catalogue's single spanning trees and three random trees, rooted at the identity.
+    """Return trees of the catalogue's single-tree constructions, and three random trees.
 
-    With ``other_roots``, two random trees with other roots are added.
+    All these trees are spanning trees rooted at the identity. Beyond S_6, trees whose height is of
+    order (n-1)! are omitted. With ``other_roots``, two random trees with other roots are added.
     """
     trees = []
     for name in single_trees(network.topology):
@@ -66,7 +67,7 @@ def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[
 
 
 def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
-    """Return a random spanning tree."""
+    """Return the random spanning tree with the given seed and root."""
     name = f"random tree {seed} rooted at {network.label(root)}"
     return Tree(name, root, network.random_tree(seed, root))
 
@@ -111,8 +112,8 @@ def link_loads(
     Trees for all nodes x and for i = 0, .., changes - 1 are counted.
 
     Returns:
-        The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
-        of T on each level from 1.
+        The loads of links from parent to child, int64 ``[levels, nodes, ports]``; and the number of
+        nodes of T on each level, from level 1.
     """
     images = stars.translations(network)
     parent = network.parents(tree.row)
@@ -178,8 +179,8 @@ def _row_with_detour(network: CachedTopology) -> NDArray[np.uint8]:
     nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
     for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
-        # All other nodes get shortest paths that avoid the node. The node then becomes a leaf below
-        # a neighbour so deep that its path is longer than its distance.
+        # All other nodes get shortest paths that avoid the node. The node then becomes the child of
+        # a neighbour on a deep level, so that the node's path is longer than its distance.
         without = np.where(network.neighbours == node, nodes, network.neighbours)
         without[:, node] = node
         detours = search(without, 0)
@@ -205,7 +206,7 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check that a forest of the catalogue consists of one tree, the expected one."""
+    """Check that a catalogue forest consists of the expected tree only."""
     check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
@@ -227,7 +228,10 @@ def label_changes_span(check: ClaimCheck) -> None:
 
 
 def check_label_example(check: ClaimCheck) -> None:
-    """Check that LC(3021, L(0123)), with symbols from 0, replaces the symbols in every link."""
+    """Check that LC(3021, L(0123)) replaces the symbols in both ends of every link of L(0123).
+
+    In this example of the paper, symbols are counted from 0.
+    """
     x = "4132"
     replacement = str.maketrans("1234", x)
     base = check.forest("greedy").parent_port[0]
@@ -302,7 +306,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that the number of changed trees that use a link on a level is the level's node count.
+    """Check that on each level, each link is in as many changed trees as the level has nodes.
 
     The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
     """
@@ -314,10 +318,10 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights that the paper states for two trees of Fragopoulou & Akl (its [8]).
+    """Check the heights that the paper states for two trees of Fragopoulou & Akl, reference [8].
 
-    These are the trees rotated-hamiltonian and necklace. Also check that the height of the former
-    grows like (n-1)!.
+    These are the trees rotated-hamiltonian and necklace. Also check that the height of
+    rotated-hamiltonian has the order (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
@@ -331,7 +335,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check whether the translates of a tree use all links equally often.
 
-    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, the paper's [8].
+    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8].
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
@@ -377,7 +381,7 @@ def time_on_any_tree(check: ClaimCheck) -> None:
 
 
 def check_detour(check: ClaimCheck, tree: Tree) -> None:
-    """Check that a tree is as high as the diameter but not a shortest-path tree."""
+    """Check that a tree's height is the diameter, but that not all its paths are shortest."""
     levels = tree_levels(check.parents(tree.row), 0)
     what = "height of a tree that is not greedy"
     check.equal(what, levels.max(), diameter(check.n), of=tree.name)

@@ -1,8 +1,8 @@
 """Checks of Tseng & Sheu 1997, sections 2 to 4: the star graph, and the trees L(r) and L-hat.
 
 L(r) is the greedy shortest-path tree with root r (starcast's `greedy`). The label of rho^i(r) is
-that of r, shifted right by i positions. L-hat are the n-1 trees L(rho^i(r)), each with the path
-between rho^i(r) and r reversed, so that r is the root of all (starcast's `multiple`).
+the label of r, shifted right cyclically by i positions. L-hat are the n-1 trees L(rho^i(r)) after
+the path between rho^i(r) and r is reversed, which makes r the root (starcast's `multiple`).
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ class ShiftPath(NamedTuple):
     """The path p_i from a root r to the shifted root rho^i(r) in the greedy tree L(rho^i(r)).
 
     Attributes:
-        i: number of positions by which r is shifted.
-        nodes: ranks of its nodes, r first.
-        ports: the dimensions that it crosses, in order.
+        i: number of positions by which the label of r is shifted.
+        nodes: ranks of the path's nodes, r first.
+        ports: the dimensions of the path's links, in order.
     """
 
     i: int
@@ -43,7 +43,7 @@ class ShiftPath(NamedTuple):
 
 
 def shifted_root(network: CachedTopology, root: int, i: int) -> int:
-    """Return rho^i(r), the node whose label is that of r shifted right by i positions."""
+    """Return rho^i(r), the node whose label is the label of r shifted right by i positions."""
     label = network.label(root)
     return network.rank(label[len(label) - i :] + label[: len(label) - i])
 
@@ -51,7 +51,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return the dimension of each node's link to its parent in the greedy tree L(r).
 
-    This follows Definition 1; the dimension is 0 for the root r.
+    The dimensions follow Definition 1; the root r has 0.
     """
     rows = stars.symbols(network)
     goal = rows[root]
@@ -72,7 +72,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 def shift_paths(network: CachedTopology, root: int) -> list[ShiftPath]:
     """Return the paths p_1, .., p_{n-1} from a root to its shifted roots; see `ShiftPath`.
 
-    In a corrupted tree with a cycle, a path ends after as many links as the network has nodes.
+    In a corrupted tree with a cycle, the number of links on a path is limited to the node count.
     """
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
@@ -141,9 +141,9 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         check.equal("links go to links", measured, stated, node=check.ranks)
         node_images.append(image)
         # The search works on node numbers, so every link gets a number: tail times degree plus
-        # port.
+        # port index.
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
-    # A search along the generators reaches all images under the automorphisms that they generate.
+    # A search along generators reaches all images under the automorphisms that they generate.
     nodes = search(np.stack(node_images), 0) >= 0
     what = "nodes to which automorphisms take the identity"
     check.equal(what, np.count_nonzero(nodes), factorial(check.n))
@@ -164,7 +164,7 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     """Check that the greedy tree L(r) is a spanning tree whose links lead closer to the root.
 
-    Its ports must be those of Definition 1.
+    The ports of the tree must be those of Definition 1.
     """
     root = tree.root
     what = f"ports of L({check.label(root)})"
@@ -174,8 +174,8 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     distances = check.distances(root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = check.parents(tree.parent_port[0])[nodes]
-    # Nodes without a parent have the index -1, which would select the last node. They get an
-    # impossible distance instead.
+    # The parent of a node may be -1 (none), which would select the distance of the last node. Such
+    # nodes get an impossible distance instead.
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
     check.equal("distance of the next node", measured, expected, node=nodes, of=tree)
@@ -192,9 +192,9 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a spanning tree, and a greedy tree with its path p_i reversed.
+    """Check that every tree L-hat is spanning, and that it is a greedy tree with p_i reversed.
 
-    `ShiftPath` defines the path.
+    `ShiftPath` defines the path p_i.
     """
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
@@ -231,9 +231,9 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
-    """Return the largest level in the greedy tree L(rho^i(r)) of nodes outside the branch of r.
+    """Return the largest level of a node outside the branch of r in the greedy tree L(rho^i(r)).
 
-    The branch is the subtree below the child of the tree's root that leads to r.
+    The branch of r is the subtree that contains r and is rooted at a child of rho^i(r).
     """
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
@@ -278,7 +278,7 @@ def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check that the path p_i from a root r ends at rho^i(r) and has n + gcd(n, i) - 2 links.
 
-    `ShiftPath` defines the path.
+    `ShiftPath` defines the path p_i.
     """
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
@@ -289,7 +289,7 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the permutation that maps the position of each symbol in r to that in rho^i(r).
+    """Check the permutation that maps each symbol's position in r to its position in rho^i(r).
 
     For every root r and shift i, the permutation must have the gcd(n, i) cycles that formula (2)
     states. Also check the paper's example.
@@ -347,8 +347,8 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
 
-    `ShiftPath` defines the path p_i. C_0, C_1, .. are the cycles of the shift by i; trail(C_0)
-    omits the first position of C_0.
+    `ShiftPath` defines the path p_i. C_0, C_1, .. are the cycles of the shift by i, first(C) is the
+    first position of a cycle C, and trail(C) is C without its first position.
     """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -363,7 +363,7 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that each reversed link of a path p_i is in at most one greedy tree L(rho^j(r)).
 
-    `ShiftPath` defines the paths.
+    `ShiftPath` defines the paths p_i.
     """
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
