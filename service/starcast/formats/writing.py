@@ -44,8 +44,8 @@ class FileFormat(NamedTuple):
     """A file format for one kind of artifact.
 
     Attributes:
-        write: yields the parts of an artifact's file; its further parameters are the options of the
-            format.
+        write: yields the parts of an artifact's file; the parameters after the artifact are the
+            options of the format.
         suffixes: the usual suffixes of file names, most common first.
         is_text: whether the file is text.
     """
@@ -56,7 +56,7 @@ class FileFormat(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of the options that the format uses."""
+        """The names of the export options that the format accepts."""
         _, *options = signature(self.write).parameters
         return tuple(options)
 
@@ -232,10 +232,10 @@ def export(
         path: the file.
         to: for a schedule ``goal``, ``msccl-xml``, ``chrome-trace``, ``csv`` or ``parquet``; for a
             topology ``graphml``, ``gexf``, ``dot``, ``metis``, ``graph6`` or ``anynet``; for a
-            forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes them.
+            forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes the formats.
         unit_bytes: bytes per unit, for ``goal`` and ``chrome-trace``; 64 by default.
-        t_s: start-up time of a packet, for ``chrome-trace``; 100 by default.
-        t_c: time per byte, for ``chrome-trace``; 1 by default.
+        t_s: start-up time of a packet in time units, for ``chrome-trace``; 100 by default.
+        t_c: time per byte in time units, for ``chrome-trace``; 1 by default.
         execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
             `starcast.timing`.
         dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator for the file.
