@@ -441,7 +441,11 @@ def test_the_error_for_an_invalid_operation_describes_it(
             '"rank": 77, "type": "o"',
             "step 1 uses o[0] of rank 77, which does not exist",
         ),
-        ('"inplace": false', '"inplace": 7', "the file is not an MSCCL++ plan: inplace: Input should be"),
+        (
+            '"inplace": false',
+            '"inplace": 7',
+            "the file is not an MSCCL++ plan: inplace: Input should be",
+        ),
         ('"gpus"', '"gpu"', "the file is not an MSCCL++ plan: gpus: Field required"),
         ("}", "", "the file is not an MSCCL++ plan: Expecting"),
         ('"index": 0', '"index": NaN', "NaN is not a valid JSON number"),

@@ -269,10 +269,10 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return a mapping from each symbol to the maximum number of cycles with this entry.
+    """Return, for each symbol, the maximum number of cycles that can have the symbol as entry.
 
     A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
-    The numbers ensure that no dimension is crossed more often than the rounded-up mean.
+    These maxima ensure that no dimension is crossed more often than the rounded-up mean.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)

@@ -63,8 +63,8 @@ class _Turns(NamedTuple):
     """A plan by which one node of a complete graph, the centre, informs the others.
 
     Attributes:
-        own: the number of rounds in which the centre sends within the complete graph. After them
-            it sends over its other links.
+        own: the number of rounds in which the centre sends within the complete graph. Afterwards,
+            the centre sends over its other links.
         rounds: the number of rounds until all nodes are informed and the centre has also sent over
             its other links.
     """

@@ -232,7 +232,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace (of n-1 nodes), the trees with its lowest levels.
+    """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and

@@ -1,7 +1,7 @@
 """Greedy schedules on any topology: each step uses as many links as possible.
 
 Broadcasts and allgathers spread units: a link carries any unit that its sender holds and its
-receiver lacks. This is the idea of TACOS: a schedule is a sequence of matchings of links with units
+receiver lacks. The idea is that of TACOS: a schedule is a sequence of matchings of links with units
 in the time-expanded graph. Scatters and alltoalls route units along shortest paths, and units with
 the largest remaining distance go first. `starcast.collectives.matching` chooses the links and units
 of each step. In the one-port model, the links of a step are a maximum matching of senders with

@@ -164,7 +164,7 @@ class Schedule(Displayable):
 
     @cached_property
     def id(self) -> str:
-        """The id under which the schedule is stored; see `schedule_id`."""
+        """The id under which the schedule is stored, as `schedule_id` returns it."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
         # An allreduce along the trees of a forest has a root, and is not expanded.
         if self.collective == "allreduce":
@@ -206,7 +206,7 @@ class Schedule(Displayable):
 
     @property
     def columns(self) -> Columns:
-        """The columns of the schedule, as `Columns`."""
+        """The columns of the schedule, as a `Columns` tuple."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":

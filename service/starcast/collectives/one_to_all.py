@@ -52,7 +52,7 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        packets: see `Schedule`; by default whether trees share a link.
+        packets: whether a link may carry several units per step; by default if trees share a link.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.

@@ -3,8 +3,8 @@
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
 searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
-with constructions of the papers: units that cross a link in the same step travel as one packet,
-since the trees of a forest may share links.
+with constructions of the papers. Since the trees of any forest may share links, units that cross a
+link in the same step travel as one packet.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -103,7 +103,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
 
 
 def _missing_cycle(topology: Topology) -> str | None:
-    """Return the reason why a topology has no ring, or None if it has one."""
+    """Return the reason why a topology has no ring, or None if the topology has a ring."""
     if topology.nodes < 3:
         return "two nodes have no cycle"
     if topology.endpoints < topology.nodes:
@@ -154,7 +154,7 @@ _CYCLES = "hamiltonian-decomposition"
 def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
-    With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. On N
+    With C cycles, message i uses cycle i mod C. The messages of a cycle follow one another. On N
     nodes, the N - 1 hops of a message are divided between the directions; the longer half
     alternates. The k messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if
     the degree is 2C and the number of messages is divisible by C, because all links of all nodes

@@ -317,7 +317,7 @@ class _Reader:
         return found
 
     def _derive_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
-        """Return each send's unit in a file without comments, by the rules of `schedule_from_goal`."""
+        """Return each send's unit in a file without comments, as `schedule_from_goal` describes."""
         sender, receiver = operations.rank[sends], operations.peer[sends]
         _, tag = np.unique(operations.tag[sends], return_inverse=True)
         if self._collective == "broadcast":

@@ -344,6 +344,6 @@ def _execute(schedule: Schedule) -> Executed:
         )
         raise RejectedError(
             f"{schedule.id} cannot be exported in this format: {problem}",
-            hint="correct its rows, or export it as csv or parquet",
+            hint="correct the rows of the schedule, or export it as csv or parquet",
         )
     return executed

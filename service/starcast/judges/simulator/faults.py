@@ -71,7 +71,7 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3``; see `parse_fault`.
+        """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3`` (rank 6 from step 3 on).
 
         Raises:
             InputError: the string is not a fault.
@@ -85,7 +85,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with labels of a topology's nodes; a link begins at its lower rank.
+        """Return this fault with node labels of a topology; of a link, the lower rank comes first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -216,7 +216,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
-        faults: nodes, links and `Fault` objects; see `starcast.simulate`.
+        faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
         InputError: a fault is neither a node nor a link.
@@ -257,7 +257,7 @@ def _find_links_up(rows: Rows, outages: Outages) -> Mask:
 def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
         raise InputError(
-            f"the faults are {faults!r}, not a list",
+            f"the faults must be a list, but are {faults!r}",
             hint="use a list of nodes and pairs: faults=['21345']",
         )
     return faults

@@ -155,7 +155,7 @@ class PairIndex(ABC):
 
     @abstractmethod
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each pair; nodes and units must exist."""
+        """Return the index of each (node, unit) pair; the nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
         """Return the indices of the pairs that are held from the start: each unit at its source."""
@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each (node, unit) pair; pairs that cannot be held map to the last."""
+        """Return the index of each (node, unit) pair; others map to the last index."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)

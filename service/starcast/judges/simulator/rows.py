@@ -84,7 +84,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on, or None.
 
         Args:
-            begin: the index of the row that the masks have at index 0.
+            begin: the row to which index 0 of each mask belongs.
             checks: pairs of a mask of rows and the rule that these rows violate. If a row violates
                 several rules, the first one is reported.
         """

@@ -202,8 +202,8 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 
     Args:
         step: the steps, ascending.
-        sender: ranks.
-        receiver: ranks.
+        sender: the ranks of the senders.
+        receiver: the ranks of the receivers.
         packet: whether each row is the first of its packet.
     """
     again = np.zeros(len(step), dtype=bool)
@@ -255,8 +255,8 @@ def _last_step(step: Integers, width: int = 2) -> int:
     if last > max(_MAX_SPARSE_STEPS, len(step)):
         raise LimitError(
             f"{last:,} steps are too many for a schedule of {pluralize(len(step), 'row')}",
-            hint=f"number the steps from 1, without gaps; up to {_MAX_SPARSE_STEPS:,} steps can "
-            "have gaps",
+            hint="number the steps from 1, without gaps; gaps are allowed if the last step is at "
+            f"most {_MAX_SPARSE_STEPS:,}",
         )
     if 8 * width * last > memory.physical():
         raise LimitError(
