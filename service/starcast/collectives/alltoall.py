@@ -152,7 +152,7 @@ class Opening(NamedTuple):
         steps: the steps in which each word crosses its dimensions, ascending from 1.
         length: T_s, the number of first steps; 0 if there are no words.
         idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
-            crosses it. Every dimension is guaranteed a = T_s - ceil(M L / (n-1)) idle steps.
+            crosses it. Here a = T_s - ceil(h / (n-1)), where h is the number of hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -190,7 +190,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Choose a symbol of each cycle as its entry, but symbol s at most ``capacity[s]`` times.
+    """Choose a symbol of each cycle as the entry, but symbol s for at most ``capacity[s]`` cycles.
 
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.

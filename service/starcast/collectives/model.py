@@ -132,7 +132,7 @@ class Schedule(Displayable):
             "root": topology.root(self.root),
             **self._checked_columns(),
         }
-        # Assignments to the fields of a frozen dataclass raise an error; this function sets them.
+        # The class is frozen, so ordinary assignments to its fields would raise an error.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
@@ -272,7 +272,7 @@ def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
 
 
 class Draft(NamedTuple):
-    """The part of a `Schedule` that an algorithm builds; `complete` adds the names and the rest.
+    """The part of a `Schedule` that an algorithm builds; `complete` adds all other fields.
 
     Attributes:
         rows: the rows in any order.

@@ -323,7 +323,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
         return None
     examples = ", ".join(str(times * topology.degree) for times in (1, 2, 3))
     return Refusal(
-        f"messages is {messages}, not a multiple of n-1 = {topology.degree}",
+        f"messages must be a multiple of n-1 = {topology.degree}, but is {messages}",
         f"use {examples}, ... messages",
     )
 

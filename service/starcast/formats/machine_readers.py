@@ -55,8 +55,8 @@ def _read_ns3(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
-        fail_at(first, "does not give the numbers of nodes, switches and links")
-    # SimAI lists nodes, GPUs per server, switches in servers, other switches, links and GPU type.
+        fail_at(first, "does not state the numbers of nodes, switches and links")
+    # SimAI: nodes, GPUs per server, switches in servers, other switches, links, and the GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1

@@ -419,8 +419,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     In a reduction, a node has a separate sum for each tree.
 
     Returns:
-        Three values: for each row, the earlier row that wrote the chunk that it sends; for each
-        row, the earlier row that wrote the chunk to which it adds; and the set of rows that write
+        Three values: for each row, the earlier row that wrote the sent chunk; for each row, the
+        earlier row that wrote the chunk to which the row adds; and the set of rows that write
         partial sums. In both lists, -1 stands for a chunk of the input.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)

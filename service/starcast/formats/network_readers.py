@@ -223,9 +223,9 @@ def _read_rows(
 
 
 def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
-    """Return the columns of the two nodes if the first row names columns, else None.
+    """Return the indices of the two node columns if the first row has column names, else None.
 
-    The first row does not name columns if a later row has a node of the same name.
+    The first row is not a header if a later row has a node with the same name.
     """
     names = [name.lower() for name in rows[0][1]] if rows else []
     for first, second in _HEADS:
@@ -584,12 +584,12 @@ def parse_xml(
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
-    """Return the graph that a reader of NetworkX returns; positions become attributes of nodes.
+    """Read a graph with NetworkX; node positions become node attributes.
 
     Args:
         file: the file, whose size decides whether the graph fits into memory.
         noun: the name of the format, for messages.
-        read: calls the reader; its argument is the module networkx.
+        read: takes the module networkx, and returns the graph that one of its readers reads.
     """
     networkx = import_library("networkx")
     memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "use a smaller file")

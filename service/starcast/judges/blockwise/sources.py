@@ -45,8 +45,8 @@ Address = tuple[int, int, int]
 class Source:
     """A forest in closed form: formulas determine the parent ports of its nodes.
 
-    The formulas describe the forest with the identity as root. The forest with the id ``id`` is
-    its image under an automorphism: rotations, followed by the translation to ``root``.
+    The formulas describe a forest with the identity as root. The forest with the id ``id`` is the
+    image of that forest under an automorphism: rotations, then the translation to ``root``.
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
@@ -128,7 +128,7 @@ def closed_form(
         )
     if base not in _KINDS:
         raise InputError(
-            f"'{base or entry.name}' cannot be verified by blocks"
+            f"'{base or entry.name}' cannot be verified block by block"
             + ("" if base else " without a base construction"),
             hint=f"choose {', '.join(_KINDS)}, or {' or '.join(_CHANGES)} of one of them",
         )
@@ -146,18 +146,18 @@ def closed_form(
 def _read_size(spec: str) -> int:
     if not (spec[:1] == "S" and spec[1:].isdecimal() and spec.isascii() and len(spec) <= 6):
         raise InputError(
-            f"'{spec}' cannot be verified by blocks: it is not a star graph",
+            f"'{spec}' cannot be verified block by block: it is not a star graph",
             hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     n = int(spec[1:])
     if n > LARGEST:
         raise LimitError(
-            f"{spec} is too large to be verified by blocks",
+            f"{spec} is too large to be verified block by block",
             hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     if n < 3:
         raise InputError(
-            f"{spec} is too small to be verified by blocks",
+            f"{spec} is too small to be verified block by block",
             hint="omit `blocks`: the forest fits into memory",
         )
     return n

@@ -56,9 +56,9 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             rows with the same source, tree and link form one hop, which ends when its last unit
             arrives.
         faults: faulty nodes and links, as for `simulate`. A hop is blocked if its link, sender or
-            receiver fails before the hop ends. The acknowledgement of a hop returns over the same link after
-            the last hop in the subtree beyond the link; the acknowledgement is blocked if the link
-            or one of its ends has failed by then.
+            receiver fails before the hop ends. The acknowledgement of a hop returns over the same
+            link after the last hop in the subtree beyond the link; the acknowledgement is blocked
+            if the link or one of its ends has failed by then.
 
     Raises:
         InputError: the schedule is not an allgather that traverses each tree depth first, it

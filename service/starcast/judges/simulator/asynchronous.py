@@ -196,8 +196,8 @@ class _Queue:
     def previous_end(self, end: Times) -> Times:
         """Return, for each packet, when the previous packet in its queue ends.
 
-        For the first packet of a queue, this is the time from which its link or node is free. The
-        argument ``end`` contains the end times of all packets.
+        For the first packet of a queue, the result is the time from which its link or node is free.
+        The argument ``end`` contains the end times of all packets.
         """
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)

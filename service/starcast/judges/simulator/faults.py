@@ -65,8 +65,8 @@ class Fault:
         if not is_integer or not 1 <= self.step < _NEVER:
             shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
-                f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
-                hint="use a step number from 1 on; step 1 means from the start",
+                f"the step of the fault {what!r} must be from 1 to {_NEVER - 1}, but is {shown}",
+                hint="use a positive integer; step 1 means from the start",
             )
 
     @classmethod

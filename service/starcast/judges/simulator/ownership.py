@@ -141,8 +141,8 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
-#: Maximum number of pairs if there are too few rows to deliver them, because a row of a file or of
-#: a plug-in names a unit with a large number.
+#: Maximum number of pairs in a schedule with too few rows to deliver them: a row of a file or of a
+#: plug-in may name a unit with a very large number.
 _MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"

@@ -74,7 +74,7 @@ class Rows:
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
-        """Return the violation of a rule by a row, with a sentence that describes it."""
+        """Return the violation of a rule by a row, including the sentence that reports it."""
         sender = self._label(self.sender[row])
         receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"

@@ -81,13 +81,13 @@ class Traffic:
         """Count the links used in each step, and the units in the largest packet of each step.
 
         Returns:
-            Both numbers for each step, int64 ``[steps]`` each.
+            Two arrays with these numbers, int64 ``[steps]`` each.
         """
         step = self.rows.step[executed]
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
-        # Steps are sorted, so they are counted without the copy as int64 that np.bincount makes.
+        # Steps are sorted, so `searchsorted` can count them; `bincount` would copy them as int64.
         every_step = np.arange(1, steps + 1, dtype=step.dtype)
         links = np.diff(np.searchsorted(step[begins], every_step, side="right"), prepend=0)
         if len(begins) == len(step):  # every packet has one unit
@@ -286,7 +286,7 @@ _EXAMPLES = 10
 #: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: A step profile: for each step the values of `PROFILE_COLUMNS`. Failed runs have none.
+#: A step profile: for each step the values of `PROFILE_COLUMNS`. A failed run has no profile.
 Profile = Sequence[tuple[int, ...]]
 
 
