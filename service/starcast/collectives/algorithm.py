@@ -41,7 +41,7 @@ from starcast.support.vocabulary import (
 from starcast.topologies import Topology, as_topology
 from starcast.trees.construction import CONSTRUCTIONS
 
-# Types of the parameters of algorithm functions, with the help text and the default of each.
+# Parameter types for algorithm functions; each type includes a help text and a default value.
 Segments = Annotated[
     int,
     Argument(

@@ -134,9 +134,9 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
     """Return the schedule that brings every unit from its source to all nodes.
 
     Args:
-        topology: the topology.
-        ports: the port model.
-        source: the rank of the source of each unit, int64 ``[units]``.
+        topology: the topology on which the units travel.
+        ports: the port model: ``all`` or ``one``.
+        source: the rank of each unit's source, int64 ``[units]``.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415
@@ -186,8 +186,8 @@ def _route(
     """Return the rows that bring each unit from its source to its destination.
 
     Args:
-        topology: the topology.
-        ports: the port model.
+        topology: the topology on which the units travel.
+        ports: the port model: ``all`` or ``one``.
         source: the rank of each unit's source, int64 ``[units]``.
         destination: the rank of each unit's destination, int64 ``[units]``.
         unit: the number of each unit, int64 ``[units]``.

@@ -190,7 +190,7 @@ def _exchange(
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
         held: the holdings of all nodes.
-        node: the receiver.
+        node: the rank of the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
         rows: the rows found so far; changed.

@@ -71,7 +71,7 @@ def build_rounds(
     """Return a one-port broadcast of one unit, given the sender and the round for each node.
 
     Args:
-        topology: the topology.
+        topology: the topology on which the unit travels.
         parent_port: uint8 ``[nodes]``, for each node the port to the node that informs it; 0 for
             rank 0, where the message starts.
         rounds: ``[nodes]``, the round in which each node is informed; 0 for rank 0.
@@ -148,7 +148,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
     """Return the broadcast that sends units down each tree one after another, ``gap`` steps apart.
 
     Args:
-        forest: the trees.
+        forest: the trees down which the units travel.
         units_per_tree: the number of units that travel down each tree.
         first: int32 ``[trees, nodes]``, the step in which each node receives its tree's first unit.
         gap: the number of steps from one unit to the next on each link.

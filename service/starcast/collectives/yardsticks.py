@@ -47,7 +47,7 @@ def rotate_messages(
     between the directions from message to message.
 
     Args:
-        topology: the topology.
+        topology: the topology that contains the cycle.
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
         numbers: the numbers, from 0, of the messages of each source that use this cycle.
         messages: the number of messages of each source.
@@ -193,9 +193,9 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows of a scatter along the trees of a construction.
+    """Return the number of rows of a scatter along the trees of the construction ``base``.
 
-    The number of rows of a message is the level of its destination in the tree that carries it.
+    Each message has one row per link between the root and its destination in the message's tree.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]

@@ -106,8 +106,8 @@ class RunningBlock:
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
         """Yield, for each operation in ``uses``, whether this block knows that it has ended.
 
-        The dict ``uses`` maps the index of a thread block to the index of an operation of that
-        block. A thread block knows that its own earlier operations have ended.
+        The dict ``uses`` maps indices of thread blocks to the index of one operation in each of
+        these blocks. A thread block knows that its own earlier operations have ended.
         """
         for number, step in uses.items():
             yield number == self.number or self.now.ended[number] >= step

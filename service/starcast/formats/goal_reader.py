@@ -98,7 +98,7 @@ def schedule_from_goal(
       tags and steps.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the file must have a rank for every node.
         collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.

@@ -275,7 +275,7 @@ def _neighbour_lists(
     """Yield the neighbours of each node in ascending order, each with the value of its link.
 
     Args:
-        topology: the topology.
+        topology: the topology with the links.
         values: the capacities or latencies of links ``[ports, nodes]``, or None to write no values.
 
     Yields:

@@ -57,7 +57,7 @@ def schedule_from_msccl(
     not linked goes along a shortest path over switches, one link per step.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the file must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.

@@ -77,7 +77,7 @@ def schedule_from_mscclpp(
     All reads of an operation are in one step, and all its writes in that step or the next step.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the plan must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
@@ -166,7 +166,7 @@ class _Execution(ChunkExecution):
         """Execute the next operation of a thread block, unless it must wait.
 
         Returns:
-            An empty tuple, or the event for which the operation waits; see `run_all`.
+            An empty tuple or, if the operation must wait, the awaited event (as in `run_all`).
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:

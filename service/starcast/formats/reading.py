@@ -56,7 +56,7 @@ def read_schedule(
     `starcast.schedule_from_mscclpp` describe how each format is read, and the errors it can cause.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.

@@ -229,15 +229,15 @@ def export(
 
     Args:
         artifact: the topology, the forest or the schedule.
-        path: the file.
+        path: the path of the file to write.
         to: for a schedule ``goal``, ``msccl-xml``, ``chrome-trace``, ``csv`` or ``parquet``; for a
             topology ``graphml``, ``gexf``, ``dot``, ``metis``, ``graph6`` or ``anynet``; for a
             forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes the formats.
         unit_bytes: bytes per unit, for ``goal`` and ``chrome-trace``; 64 by default.
         t_s: start-up time of a packet in time units, for ``chrome-trace``; 100 by default.
         t_c: time per byte in time units, for ``chrome-trace``; 1 by default.
-        execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
-            `starcast.timing`.
+        execution: the execution model of `starcast.timing`, for ``chrome-trace``: ``synchronous``
+            (default) or ``asynchronous``.
         dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator for the file.
         tree: for a forest, the number of a single tree to write; by default, all trees are written.
 

@@ -181,7 +181,7 @@ def run_ranges(
 
 
 def examine_range(source: Source, blocks: Range) -> RangeResult:
-    """Examine every tree edge of the nodes of a range of blocks.
+    """Examine, in a range of blocks, the tree edges from all nodes to their parents.
 
     Raises:
         RejectedError: a parent is not closer to the root; the message names tree, node and port.

@@ -65,7 +65,7 @@ class Fault:
         if not is_integer or not 1 <= self.step < _NEVER:
             shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
-                f"the step of the fault {what!r} must be from 1 to {_NEVER - 1}, but is {shown}",
+                f"the fault {what!r} needs an integer step from 1 to {_NEVER - 1}, not {shown}",
                 hint="use a positive integer; step 1 means from the start",
             )
 
@@ -188,7 +188,7 @@ def execute_under_faults(
     Args:
         rows: rows with valid nodes, ports and units.
         postcondition: the postcondition of the rows, which determines the source of each unit.
-        outages: the faults.
+        outages: the faulty nodes and links, with the first step of each outage.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
 
     Returns:

@@ -141,7 +141,7 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
-#: Maximum number of pairs in a schedule with too few rows to deliver them: a row of a file or of a
+#: Maximum number of pairs in a schedule with too few rows to deliver them: a row from a file or
 #: plug-in may name a unit with a very large number.
 _MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20

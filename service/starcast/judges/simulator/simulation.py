@@ -342,7 +342,7 @@ class Executed(NamedTuple):
     """The executed rows of a schedule, with the results of their simulation.
 
     Attributes:
-        simulation: the results.
+        simulation: the results of the simulation.
         rows: all rows in the order of time; under faults, the rows of all sources.
         selection: the executed rows: a slice from the first row on, or under faults a mask of
             ``rows``.
@@ -440,7 +440,7 @@ def execute_outages(
 
     Args:
         schedule: a schedule that is not symmetric.
-        outages: the faults.
+        outages: the faulty nodes and links, with the first step of each outage.
         violation: the violation at which the execution ends, if any.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """
