@@ -312,7 +312,7 @@ def _read_columns(result: Any) -> Mapping[str, Any]:
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
-    """Return all algorithms, or those of one collective.
+    """Return all algorithms, or the algorithms of one collective.
 
     Example:
         >>> [algorithm.name for algorithm in algorithms("alltoall")]

@@ -170,7 +170,7 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces, those of fewer than n-1 nodes.
+    """Return the paths to the nodes of short necklaces (fewer than n-1 nodes each).
 
     The entries (see the module's docstring) are chosen so that the paths cross all dimensions
     about equally often.
@@ -466,7 +466,7 @@ def _group_begins(
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
 
-    The steps are increased, and the units are those of later messages.
+    The steps are increased, and the unit numbers refer to the messages of a later round.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree

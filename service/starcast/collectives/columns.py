@@ -227,8 +227,8 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    This may exceed the largest unit number in the rows plus one: units from a node to itself have
-    numbers, but no rows.
+    The result may exceed the largest unit number in the rows plus one: units from a node to itself
+    have numbers, but no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1

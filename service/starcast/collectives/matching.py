@@ -182,7 +182,7 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Let an idle link to ``node`` carry a unit if its sender has no unit that the node lacks.
+    """Find a unit for an idle link to ``node`` whose sender holds no unit that the node lacks.
 
     The link takes over the unit of another link to the node in this step, if the sender of that
     link can send another unit instead.

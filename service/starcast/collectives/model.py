@@ -330,7 +330,7 @@ def check_combine(collective: str, combine: object) -> None:
     if combine is None:
         raise InputError(
             f"a schedule of {with_article(collective)} needs the column 'combine'",
-            hint="set it to true in each row whose unit the receiver adds to its own sum, and to"
+            hint="set combine to true in each row whose unit the receiver adds to its sum, and to"
             " false in each row that passes on a complete sum",
         )
     raise InputError(

@@ -195,7 +195,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows of a scatter along the trees of the construction ``base``.
 
-    Each message has one row per link between the root and its destination in the message's tree.
+    Each message has one row per link on the path to its destination in the message's tree.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]

@@ -122,8 +122,8 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
 
     Returns:
         `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. In the adjacency matrix, entry (u, v) is
-        1 if u and v are linked. In the load matrix, it is the number of trees that use the directed
-        link from parent u to child v.
+        1 if u and v are linked. In the load matrix, entry (u, v) is the number of trees that use
+        the directed link from parent u to child v.
 
     Raises:
         UnavailableError: scipy is not installed.

@@ -118,7 +118,7 @@ class _Device:
         name: the name of the device in the network.
         host: the hash of the device's host.
         bus: the number of a PCI device; -1 for a CPU.
-        values: the attributes of its XML element; for a GPU, those of the element ``gpu``.
+        values: the attributes of the device's XML element or, for a GPU, of the element ``gpu``.
         cpu: the CPU to which a PCI device belongs; None for a CPU.
     """
 

@@ -51,8 +51,8 @@ def schedule_from_msccl(
     """Read a schedule from an MSCCL XML file whose ranks are the endpoints of a topology.
 
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
-    other files, a send belongs to the first step after all sends that it waits for. These are the
-    earlier sends of its thread block, and sends on which it depends through ``depid`` and receives.
+    other files, a send belongs to the first step after all sends that it waits for: earlier sends
+    of its thread block, and sends on which it depends through ``depid`` and receives.
     The chunks that a thread block's step sends are one packet. A send between endpoints that are
     not linked goes along a shortest path over switches, one link per step.
 

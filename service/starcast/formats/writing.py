@@ -310,7 +310,7 @@ def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> Non
     for name in given:
         if name not in FORMATS[kind][to].options:
             users = [other for other, item in FORMATS[kind].items() if name in item.options]
-            hint = f"use it only for {' and '.join(users)}" if users else "remove it"
+            hint = f"use {name} only for {' and '.join(users)}" if users else f"remove {name}"
             raise InputError(
                 f"the format {to} of a {_noun(kind)} has no option '{name}'", hint=hint
             )

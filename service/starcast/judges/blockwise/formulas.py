@@ -217,7 +217,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of its substar (all nodes with its tail) is the identity.
+    """Relabel a node so that the root of its substar (nodes with the same tail) is the identity.
 
     For k = n, n-1, .., the nodes with symbol c in position k form a substar. A substar receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in

@@ -298,7 +298,7 @@ def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
 
     Args:
         own: the potentials of the nodes.
-        flags: the potentials of their parents, which are overwritten.
+        flags: the potentials of the nodes' parents; overwritten.
         recorded: the smallest potential that must be recorded.
     """
     limit = np.uint8(recorded)
@@ -425,7 +425,7 @@ def _count_loads(
         else:
             same += _counter_of(n, ports[tree, begin])
     # In most rows, every tree but at most one uses the same port at all nodes. So count all nodes
-    # at once and correct the count for that tree; this avoids a loop over nodes and trees.
+    # at once and correct the count for that tree, which avoids a loop over nodes and trees.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:

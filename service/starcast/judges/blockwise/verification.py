@@ -48,7 +48,7 @@ _MANY_EDGES = 500_000_000
 #: Memory of a task in bytes, for the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
 #: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
-#: In larger star graphs this would take too long.
+#: In larger star graphs, following all nodes would take too long.
 _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.

@@ -127,7 +127,7 @@ class _Traversals:
 
         Returns:
             The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
-            hops that each of them completed.
+            hops that each stalled traversal completed.
         """
         links = Links(outages.topology)
         hop = np.arange(len(self._traversal_of_hop))

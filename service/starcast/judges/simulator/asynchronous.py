@@ -76,7 +76,7 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch that has one step; return when each of them ends.
+        """Execute the packets of a batch with one step; return the end time of each packet.
 
         Args:
             batch: a batch with a single step.
@@ -100,7 +100,7 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch that has several steps; return when each of them ends.
+        """Execute the packets of a batch with several steps; return the end time of each packet.
 
         The function F of the module docstring is iterated until the times no longer change. The
         parameters are those of `_execute_step`.

@@ -300,7 +300,7 @@ class ArrivalTimes(Deliveries):
         return np.flatnonzero(time >= rows.step[selection])
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row that sends a unit before it has arrived at the sender."""
+        """Find the first row that sends a unit before the unit has arrived at the sender."""
         for batch in self.rows.batches(self.end):
             early = self.early(batch)
             if len(early):

@@ -219,7 +219,7 @@ class Links:
 
 
 class Receivers:
-    """Looks up the receiver of each row, given its sender and port."""
+    """Looks up the receivers of rows from the senders and ports of these rows."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
