@@ -123,7 +123,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the rank of the node that informs each node of S_{n,k}, and the round.
+    """Return, for each node of S_{n,k}, the rank of the node that informs it, and the round.
 
     Returns:
         Two arrays, int64 ``[nodes]`` each; both are 0 for the root.
@@ -153,7 +153,7 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace newly informed nodes of a substar by the nodes that inform them, in place.
+    """Replace, in place, newly informed nodes of a substar by the nodes that inform them.
 
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at

@@ -436,7 +436,7 @@ def execute_outages(
     violation: Violation | None = None,
     attempted: Mask | None = None,
 ) -> Executed:
-    """Execute a schedule, whose rows have valid addresses, under faults.
+    """Execute a schedule under faults; its rows must have valid nodes, ports and units.
 
     Args:
         schedule: a schedule that is not symmetric.

@@ -94,7 +94,7 @@ class Sums(Deliveries):
 
     Args:
         postcondition: the postcondition of the rows.
-        rows: rows with valid addresses and without double counting.
+        rows: rows with valid nodes, ports and units, and without double counting.
         end: the number of rows to execute.
         counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
             default all endpoints.
@@ -216,7 +216,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 
     Args:
         postcondition: the postcondition of the rows.
-        rows: rows with valid addresses.
+        rows: rows with valid nodes, ports and units.
         end: the number of rows to check.
     """
     lanes = Lanes(postcondition, rows, end)
