@@ -229,14 +229,14 @@ def test_the_planned_ranges_cover_every_block_of_s16_exactly_once() -> None:
 @pytest.mark.parametrize(
     ("spec", "construction", "arguments", "message"),
     [
-        ("Q4", "binomial", {}, "'Q4' cannot be verified by blocks: it is not a star graph"),
-        ("S2", "greedy", {}, "S2 is too small to be verified by blocks"),
-        ("S17", "greedy", {}, "S17 is too large to be verified by blocks"),
-        ("S9", "necklace", {}, "'necklace' cannot be verified by blocks"),
+        ("Q4", "binomial", {}, "'Q4' cannot be verified block by block: it is not a star graph"),
+        ("S2", "greedy", {}, "S2 is too small to be verified block by block"),
+        ("S17", "greedy", {}, "S17 is too large to be verified block by block"),
+        ("S9", "necklace", {}, "'necklace' cannot be verified block by block"),
         ("S9", "no-such", {}, "no-such"),
         ("S9", "greedy", {"i": 1}, "'greedy' has no argument 'i'"),
         ("S9", "label-change", {}, "'label-change' needs exactly the arguments base"),
-        ("S9", "label-change", {"base": "balanced"}, "'balanced' cannot be verified by blocks"),
+        ("S9", "label-change", {"base": "balanced"}, "'balanced' cannot be verified block by"),
         ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i = 8 is out of range on S9"),
     ],
 )

@@ -337,7 +337,7 @@ def test_simgrid_platform_files_are_read(read: Any) -> None:
 
 BAD = {
     "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 declares 7 links; the file"),
-    "ns-3: comments only": ("# nothing\n", "line 1 does not give the numbers"),
+    "ns-3: comments only": ("# nothing\n", "line 1 does not state the numbers"),
     "ns-3: too few switches": (
         NS3.replace("6 1 6", "6 2 6"), "line 1 declares 2 switches; the file has 1",
     ),

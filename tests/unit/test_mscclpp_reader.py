@@ -402,11 +402,11 @@ def test_thread_blocks_that_wait_for_ever_are_reported(tmp_path: Path) -> None:
             "rank 0, thread block 0, step 1 has the operation 'teleport', which",
         ),
         ({"name": "re"}, "has the operation 're', but allgather does not add data"),
-        ({"dst_buff": []}, "operation 'put' with sources and targets that do not match"),
-        ({"src_buff": [at("i", 0)] * 2}, "operation 'put' with sources and targets that do not"),
+        ({"dst_buff": []}, "operation 'put' whose sources and targets do not match"),
+        ({"src_buff": [at("i", 0)] * 2}, "operation 'put' whose sources and targets do not"),
         (
             {"dst_buff": [on(0, 1, "o", 0, 2)] * 3},
-            "operation 'put' with sources and targets that do not",
+            "operation 'put' whose sources and targets do not",
         ),
         ({"src_buff": [at("i", 7)] * 3}, "step 1 uses i[7] of rank 0, which does not exist"),
         ({"src_buff": [at("i", -1)] * 3}, "ops.1.src_buff.0.index: Input should be greater"),
@@ -430,10 +430,10 @@ def test_the_error_for_an_invalid_operation_describes_it(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"allgather"', '"sendrecv"', "it is for the collective 'sendrecv', not allgather"),
+        ('"allgather"', '"sendrecv"', "the file is for the collective 'sendrecv', not allgather"),
         ('"allgather"', f'"{"x" * 999}"', "collective: String should have at most 40 characters"),
-        ('"allgather"', '"custom"', "it is for the collective 'custom', not allgather"),
-        ('"id": 1', '"id": 3', "it has GPU 3 in the place of GPU 1"),
+        ('"allgather"', '"custom"', "the file is for the collective 'custom', not allgather"),
+        ('"id": 1', '"id": 3', "the plan has GPU 3 in the place of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),
         ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks cannot hold equal"),
         (
@@ -441,11 +441,15 @@ def test_the_error_for_an_invalid_operation_describes_it(
             '"rank": 77, "type": "o"',
             "step 1 uses o[0] of rank 77, which does not exist",
         ),
-        ('"inplace": false', '"inplace": 7', "it is not an MSCCL++ plan: inplace: Input should be"),
-        ('"gpus"', '"gpu"', "it is not an MSCCL++ plan: gpus: Field required"),
-        ("}", "", "it is not an MSCCL++ plan: Expecting"),
+        (
+            '"inplace": false',
+            '"inplace": 7',
+            "the file is not an MSCCL++ plan: inplace: Input should be",
+        ),
+        ('"gpus"', '"gpu"', "the file is not an MSCCL++ plan: gpus: Field required"),
+        ("}", "", "the file is not an MSCCL++ plan: Expecting"),
         ('"index": 0', '"index": NaN', "NaN is not a valid JSON number"),
-        ('"memory"', '"\\ud800"', "it is not an MSCCL++ plan: "),
+        ('"memory"', '"\\ud800"', "the file is not an MSCCL++ plan: "),
     ],
 )
 def test_the_error_for_a_damaged_plan_describes_the_damage(
@@ -460,7 +464,7 @@ def test_the_error_for_a_damaged_plan_describes_the_damage(
 
 
 def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: Path) -> None:
-    with refused("it has 4 GPUs, but K5 has 5 nodes"):
+    with refused("the file has 4 GPUs, but K5 has 5 nodes"):
         read(direct_allgather(), tmp_path, "allgather", "K5")
     with refused("sends to rank 3, which is not linked in Q2"):
         read(direct_allgather(), tmp_path, "allgather", "Q2")
@@ -475,7 +479,7 @@ def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: 
     gpu = {"input_chunks": 1, "output_chunks": 2, "scratch_chunks": 0, "threadblocks": [block]}
     made = {"collective": "allgather", "inplace": True, "gpus": [{"id": 0} | gpu, {"id": 1} | gpu]}
     file.write_text(json.dumps(made))
-    with refused("has the operation 'put' with sources and targets that do not match"):
+    with refused("has the operation 'put' whose sources and targets do not match"):
         schedule_from_mscclpp(file, "K2", "allgather")
     file.write_text("[" * 100_000)
     with refused("it is nested too deeply"):

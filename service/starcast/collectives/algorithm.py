@@ -41,7 +41,7 @@ from starcast.support.vocabulary import (
 from starcast.topologies import Topology, as_topology
 from starcast.trees.construction import CONSTRUCTIONS
 
-# Types of the parameters of algorithm functions, with the help text and the default of each.
+# Parameter types for algorithm functions; each type includes a help text and a default value.
 Segments = Annotated[
     int,
     Argument(
@@ -94,7 +94,7 @@ class Algorithm(Entry):
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
-            defined for these arguments, or None if it is.
+            defined for these arguments, or None if it is defined.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
             contains: 1 if there is a single source, or if one source represents all.
     """
@@ -123,21 +123,21 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return why the algorithm is not defined on a topology, or None if it is."""
+        """Return why the algorithm is not defined on a topology, or None if it is defined."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
         if self.required_arguments:
             return None
-        # The construction may depend on the arguments. This method has none, so it uses the default
-        # values.
+        # The construction may depend on the arguments. The caller has none yet, so the default
+        # values are used.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is None:
             return None
         if construction in CONSTRUCTIONS and CONSTRUCTIONS[construction].supports(topology):
             return None
-        return f"its construction '{construction}' is not defined there"
+        return f"its construction '{construction}' is not defined on this topology"
 
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
@@ -158,10 +158,10 @@ class Algorithm(Entry):
         return values
 
     def resolve_ports(self, ports: str | None) -> Ports:
-        """Return the requested port model, or the algorithm's default for None.
+        """Return the requested port model, or the algorithm's default if ``ports`` is None.
 
         Raises:
-            InputError: the algorithm has no such port model.
+            InputError: the algorithm does not support the port model.
         """
         if ports is None:
             return self.ports[0]
@@ -234,8 +234,8 @@ def algorithm(
         families: the topology families on which the algorithm is defined; by default all families.
         ports: the supported port models; the first one is the default.
         smallest: the smallest n for which the algorithm is defined.
-        elsewhere: another algorithm, which the name selects on topologies on which this algorithm
-            is not defined.
+        elsewhere: the name of another algorithm, which is used instead on topologies on which this
+            algorithm is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
@@ -312,7 +312,7 @@ def _read_columns(result: Any) -> Mapping[str, Any]:
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
-    """Return all algorithms, or those of one collective.
+    """Return all algorithms, or the algorithms of one collective.
 
     Example:
         >>> [algorithm.name for algorithm in algorithms("alltoall")]
@@ -423,10 +423,10 @@ class ScheduleParameters(NamedTuple):
 
     Attributes:
         algorithm: the algorithm that builds the schedule.
-        topology: the topology.
+        topology: the topology of the schedule.
         root: rank of the root.
         ports: the port model.
-        arguments: all arguments of the algorithm.
+        arguments: the values of all arguments of the algorithm, by name.
     """
 
     algorithm: Algorithm

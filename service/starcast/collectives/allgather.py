@@ -69,7 +69,7 @@ def count_sources(topology: Topology, ports: str) -> int:
 def build_packets_of_all(
     topology: Topology, construction: str, ports: Ports, units_per_tree: int
 ) -> Draft:
-    """Return the allgather in which each source pipelines units down trees rooted at itself."""
+    """Return the allgather in which each source pipelines units down trees rooted at the source."""
     parts = []
     units = 0
     for source in range(topology.endpoints):

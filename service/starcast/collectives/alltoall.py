@@ -152,7 +152,7 @@ class Opening(NamedTuple):
         steps: the steps in which each word crosses its dimensions, ascending from 1.
         length: T_s, the number of first steps; 0 if there are no words.
         idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
-            crosses it. Every dimension is guaranteed a = T_s - ceil(M L / (n-1)) idle steps.
+            crosses it. Here a = T_s - ceil(h / (n-1)), where h is the number of hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -170,7 +170,7 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces, those of fewer than n-1 nodes.
+    """Return the paths to the nodes of short necklaces (fewer than n-1 nodes each).
 
     The entries (see the module's docstring) are chosen so that the paths cross all dimensions
     about equally often.
@@ -190,7 +190,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Choose a symbol of each cycle as its entry, but symbol s at most ``capacity[s]`` times.
+    """Choose a symbol of each cycle as the entry, but symbol s for at most ``capacity[s]`` cycles.
 
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.
@@ -269,10 +269,10 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return a mapping from each symbol to the maximum number of cycles with this entry.
+    """Return, for each symbol, the maximum number of cycles that can have the symbol as entry.
 
     A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
-    The numbers ensure that no dimension is crossed more often than the rounded-up mean.
+    These maxima ensure that no dimension is crossed more often than the rounded-up mean.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -466,7 +466,7 @@ def _group_begins(
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
 
-    The steps are increased, and the units are those of later messages.
+    The steps are increased, and the unit numbers refer to the messages of a later round.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree

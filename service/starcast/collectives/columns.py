@@ -75,10 +75,10 @@ def schedule_from_columns(
             a directed link carries several units in a step), ``symmetric`` and ``forest``.
         topology: the topology or its spec.
         collective: the name of the collective.
-        algorithm: the name of the algorithm.
+        algorithm: the algorithm name to store in the schedule.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
-        arguments: the arguments of the algorithm.
+        arguments: the algorithm arguments to store in the schedule, such as ``segments``.
 
     Raises:
         InputError: a column is missing, unknown, of another length, not of integers or out of
@@ -227,8 +227,8 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    This may exceed the largest unit number in the rows plus one: units from a node to itself have
-    numbers, but no rows.
+    The result may exceed the largest unit number in the rows plus one: units from a node to itself
+    have numbers, but no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1
@@ -249,7 +249,7 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The end of integers such as 1.0: data frames with empty cells write integers in this form.
+#: The decimals of 1.0, for example: data frames with empty cells write integers in this form.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
@@ -401,7 +401,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of labels or ranks, as text, to ranks; see `schedule_from_csv`."""
+        """Convert columns of labels or ranks to ranks, by the rules of `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -63,8 +63,8 @@ class _Turns(NamedTuple):
     """A plan by which one node of a complete graph, the centre, informs the others.
 
     Attributes:
-        own: the number of rounds in which the centre sends within the complete graph. After them
-            it sends over its other links.
+        own: the number of rounds in which the centre sends within the complete graph. Afterwards,
+            the centre sends over its other links.
         rounds: the number of rounds until all nodes are informed and the centre has also sent over
             its other links.
     """
@@ -123,7 +123,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the rank of the node that informs each node of S_{n,k}, and the round.
+    """Return, for each node of S_{n,k}, the rank of the node that informs it, and the round.
 
     Returns:
         Two arrays, int64 ``[nodes]`` each; both are 0 for the root.
@@ -153,7 +153,7 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace newly informed nodes of a substar by the nodes that inform them, in place.
+    """Replace, in place, newly informed nodes of a substar by the nodes that inform them.
 
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at

@@ -135,8 +135,8 @@ def hop_numbers(forest: Forest) -> Ranks:
         forest: n-1 spanning trees on S_n, tree k in row k-2.
 
     Returns:
-        int32 ``[trees, nodes]``: the position of the link from the parent, counted from 1 when
-        links are first crossed; 0 for the root.
+        int32 ``[trees, nodes]``: the position (from 1) of the link from the parent in the order in
+        which the links are first crossed; 0 for the root.
 
     Reference:
         Fragopoulou & Akl 1996, section 3.
@@ -153,7 +153,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter in copies, without building the trees.
+    """Return the number of rows of a scatter that sends copies, without building the trees.
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
@@ -232,7 +232,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace (of n-1 nodes), the trees with its lowest levels.
+    """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and

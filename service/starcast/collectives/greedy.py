@@ -1,7 +1,7 @@
 """Greedy schedules on any topology: each step uses as many links as possible.
 
 Broadcasts and allgathers spread units: a link carries any unit that its sender holds and its
-receiver lacks. This is the idea of TACOS: a schedule is a sequence of matchings of links with units
+receiver lacks. The idea is that of TACOS: a schedule is a sequence of matchings of links with units
 in the time-expanded graph. Scatters and alltoalls route units along shortest paths, and units with
 the largest remaining distance go first. `starcast.collectives.matching` chooses the links and units
 of each step. In the one-port model, the links of a step are a maximum matching of senders with
@@ -134,9 +134,9 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
     """Return the schedule that brings every unit from its source to all nodes.
 
     Args:
-        topology: the topology.
-        ports: the port model.
-        source: the rank of the source of each unit, int64 ``[units]``.
+        topology: the topology on which the units travel.
+        ports: the port model: ``all`` or ``one``.
+        source: the rank of each unit's source, int64 ``[units]``.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415
@@ -186,8 +186,8 @@ def _route(
     """Return the rows that bring each unit from its source to its destination.
 
     Args:
-        topology: the topology.
-        ports: the port model.
+        topology: the topology on which the units travel.
+        ports: the port model: ``all`` or ``one``.
         source: the rank of each unit's source, int64 ``[units]``.
         destination: the rank of each unit's destination, int64 ``[units]``.
         unit: the number of each unit, int64 ``[units]``.

@@ -36,7 +36,7 @@ _Integers = NDArray[np.int32]
 
 @jit
 def draw(chance: NDArray[np.int64], limit: int) -> int:
-    """Return a pseudo-random integer below ``limit``; advance the state ``chance`` (int64 [1])."""
+    """Return a pseudo-random integer in 0..limit-1; update the generator state ``chance``."""
     chance[0] = chance[0] * _FACTOR % _PRIME
     return int(chance[0] * limit // _PRIME)
 
@@ -45,11 +45,11 @@ class FoundRows(NamedTuple):
     """The rows found so far, as arrays with room for all rows.
 
     Attributes:
-        step: int32 ``[rows]``, from 1.
+        step: int32 ``[rows]``, the step of each row, from 1.
         node: int32 ``[rows]``, the receiver (when spreading) or the sender (when routing).
-        slot: uint8 ``[rows]``, the index of that node's port.
-        unit: int32 ``[rows]``.
-        counts: int64 [2], the number of rows found and of steps taken.
+        slot: uint8 ``[rows]``, the index of the port of ``node``.
+        unit: int32 ``[rows]``, the number of the unit.
+        counts: int64 [2], the number of rows found and the number of steps completed.
     """
 
     step: NDArray[np.int32]
@@ -66,7 +66,7 @@ def allocate_rows(rows: int) -> FoundRows:
 
 
 def seed_chance(seed: int) -> NDArray[np.int64]:
-    """Return the state of the generator for a seed, from 0 to ``_PRIME - 2``."""
+    """Return the generator state (int64 [1]) for a seed from 0 to ``_PRIME - 2``."""
     chance = np.array([seed + 1], dtype=np.int64)
     # The first numbers after neighbouring seeds are similar, so they are skipped.
     for _ in range(4):
@@ -87,7 +87,7 @@ class Holdings(NamedTuple):
 
     Attributes:
         before: int64 ``[nodes, words]``, the units held at the beginning of the step.
-        now: int64 ``[nodes, words]``, the same with the units received in this step.
+        now: int64 ``[nodes, words]``, these units and the units received in this step.
         lacks: int64 ``[nodes]``, the number of units that each node lacks.
         holders: int64 ``[units]``, the number of nodes that hold each unit.
     """
@@ -99,7 +99,7 @@ class Holdings(NamedTuple):
 
 
 def allocate_holdings(nodes: int, source: NDArray[np.int64]) -> Holdings:
-    """Return the holdings before the first step, when only its source holds each unit.
+    """Return the holdings before the first step, when each unit is held only by its source.
 
     Args:
         nodes: the number of nodes.
@@ -182,7 +182,7 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Let an idle link to ``node`` carry a unit, although its sender has none that the node lacks.
+    """Find a unit for an idle link to ``node`` whose sender holds no unit that the node lacks.
 
     The link takes over the unit of another link to the node in this step, if the sender of that
     link can send another unit instead.
@@ -190,14 +190,14 @@ def _exchange(
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
         held: the holdings of all nodes.
-        node: the receiver.
+        node: the rank of the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
         rows: the rows found so far; changed.
-        chance: the state of the random numbers; changed.
+        chance: the state of the random number generator; changed.
 
     Returns:
-        Whether such a link was found, so that the idle link carries a unit.
+        Whether such another link was found, so that the idle link carries a unit.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
@@ -251,7 +251,7 @@ class Pairing(NamedTuple):
     Attributes:
         possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
         partner: int32 ``[nodes]``, the index of the port to each node's partner, or -1.
-        taken: int32 ``[nodes]``, the node that each node is the partner of, or -1.
+        taken: int32 ``[nodes]``, the node whose partner each node is, or -1.
         keys: int64 ``[nodes]``, workspace: for each node to match, -(weight * nodes + rank), so
             that sorting the keys puts large weights first.
         scratch: int32 ``[4, nodes]``, workspace of `_match`; its row 0 is -1 between calls.
@@ -363,7 +363,7 @@ def _inform(
     pairing: Pairing,
     urgency: NDArray[np.int64],
 ) -> None:
-    """Match nodes that lack units with neighbours that hold such units, and let these send.
+    """Match nodes that lack units with neighbours that hold such units and then send them.
 
     The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
     ``[2, nodes]``.
@@ -429,10 +429,10 @@ def spread(
         capacity: the capacity of each node's link at each port, int64 ``[nodes, ports]``.
         held: the holdings of all nodes; changed.
         rows: the rows found so far; changed.
-        chance: the state of the random numbers; changed.
+        chance: the state of the random number generator; changed.
         one_port: whether the port model is one-port.
         endpoints: the number of endpoints; nodes from this rank on are switches.
-        goal: the number of rows.
+        goal: the number of rows at which to stop.
     """
     nodes, ports = table.shape
     pairing, urgency = _allocate_pairing(nodes, ports), np.zeros((2, nodes), np.int64)
@@ -459,13 +459,13 @@ def spread(
 class Waiting(NamedTuple):
     """The units that wait at each node, in lists by link and remaining distance.
 
-    A unit is in the lists of all links that bring it nearer to its destination. The neighbours of a
-    unit in a list are at the index ``unit * ports + slot`` of `following` and `preceding`, so that
-    the unit can be removed from all lists when it leaves.
+    A unit is in the lists of all links that bring it nearer to its destination. Its successor and
+    predecessor in a list are at the index ``unit * ports + slot`` of `following` and `preceding`,
+    so that the unit can be removed from all lists when it leaves.
 
     Attributes:
         left: ``[destinations, nodes]``, the distances to the destinations.
-        goal: int32 ``[units]``, the row of `left` of each unit.
+        goal: int32 ``[units]``, for each unit, the row of `left` for its destination.
         first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
         longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
         following: int32 ``[units * ports]``, the next unit in the same list, or -1.
@@ -560,7 +560,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return the waiting unit with the largest remaining distance that a link reduces, or -1."""
+    """Return, of the units that wait for a link, one with the furthest destination, or -1."""
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1

@@ -132,7 +132,7 @@ class Schedule(Displayable):
             "root": topology.root(self.root),
             **self._checked_columns(),
         }
-        # Assignments to the fields of a frozen dataclass raise an error; this function sets them.
+        # The class is frozen, so ordinary assignments to its fields would raise an error.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
@@ -164,7 +164,7 @@ class Schedule(Displayable):
 
     @cached_property
     def id(self) -> str:
-        """The id under which the schedule is stored; see `schedule_id`."""
+        """The id under which the schedule is stored, as `schedule_id` returns it."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
         # An allreduce along the trees of a forest has a root, and is not expanded.
         if self.collective == "allreduce":
@@ -206,7 +206,7 @@ class Schedule(Displayable):
 
     @property
     def columns(self) -> Columns:
-        """The columns of the schedule, as `Columns`."""
+        """The columns of the schedule, as a `Columns` tuple."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
@@ -272,7 +272,7 @@ def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
 
 
 class Draft(NamedTuple):
-    """The part of a `Schedule` that an algorithm builds; `complete` adds the names and the rest.
+    """The part of a `Schedule` that an algorithm builds; `complete` adds all other fields.
 
     Attributes:
         rows: the rows in any order.
@@ -330,7 +330,7 @@ def check_combine(collective: str, combine: object) -> None:
     if combine is None:
         raise InputError(
             f"a schedule of {with_article(collective)} needs the column 'combine'",
-            hint="set it to true in each row whose unit the receiver adds to its own sum, and to"
+            hint="set combine to true in each row whose unit the receiver adds to its sum, and to"
             " false in each row that passes on a complete sum",
         )
     raise InputError(

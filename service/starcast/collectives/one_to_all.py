@@ -52,7 +52,7 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        packets: see `Schedule`; by default whether trees share a link.
+        packets: whether a link may carry several units per step; by default if trees share a link.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -71,7 +71,7 @@ def build_rounds(
     """Return a one-port broadcast of one unit, given the sender and the round for each node.
 
     Args:
-        topology: the topology.
+        topology: the topology on which the unit travels.
         parent_port: uint8 ``[nodes]``, for each node the port to the node that informs it; 0 for
             rank 0, where the message starts.
         rounds: ``[nodes]``, the round in which each node is informed; 0 for rank 0.
@@ -128,7 +128,7 @@ def sizes_of_earlier_siblings(
 
 
 def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
-    """Return, for each node of a tree, the sum of the values on the path from the root to it.
+    """Return, for each node of a tree, the sum of the values on its path from the root.
 
     The value of the node is included, and the value of the root is not.
 
@@ -148,7 +148,7 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
     """Return the broadcast that sends units down each tree one after another, ``gap`` steps apart.
 
     Args:
-        forest: the trees.
+        forest: the trees down which the units travel.
         units_per_tree: the number of units that travel down each tree.
         first: int32 ``[trees, nodes]``, the step in which each node receives its tree's first unit.
         gap: the number of steps from one unit to the next on each link.
@@ -279,7 +279,7 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return a balanced tree for each message per destination, but at most n-1 trees.
+    """Return balanced trees for all destinations: one tree per message, but at most n-1 trees.
 
     Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
     m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
@@ -323,7 +323,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
         return None
     examples = ", ".join(str(times * topology.degree) for times in (1, 2, 3))
     return Refusal(
-        f"messages is {messages}, not a multiple of n-1 = {topology.degree}",
+        f"messages must be a multiple of n-1 = {topology.degree}, but is {messages}",
         f"use {examples}, ... messages",
     )
 

@@ -126,7 +126,7 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
     """Return the number of steps by which an allreduce must delay its broadcast.
 
     Args:
-        spread: the broadcast.
+        spread: the broadcast, before it is delayed.
         reduce: the reduce, which is the reversed broadcast.
         first: the step in which the broadcast first sends each unit, ``[units]``.
     """
@@ -181,7 +181,7 @@ def _declare(
         algorithm: the other algorithm, which has the same arguments, port models and trees.
         collective: the collective of the derived algorithm.
         turn: derives a schedule from the other algorithm's schedule.
-        passes: the number of rows of the derived schedule, per row of the other schedule.
+        passes: the number of rows in the derived schedule for each row in the other schedule.
     """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:

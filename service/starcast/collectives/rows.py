@@ -233,8 +233,8 @@ def order_furthest_first(
 
 
 # The functions below translate rows to another root or source, or to all sources at once. A
-# translation keeps the ports of links. Only those of the residual links of S_{n,k}, which replace
-# the first symbol of a node, are computed again.
+# translation keeps the ports of links. Only the ports of the residual links of S_{n,k}, which
+# replace the first symbol of a node, are computed again.
 
 
 def translate_rows(
@@ -276,7 +276,7 @@ def expand_rows(
         rows: the rows of one source.
         units: the number of units per source; those of source q are numbered from ``q * units``.
         root: the rank of the given source.
-        units_per_node: see `translate_rows`.
+        units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
     # Unit numbers of all sources may need int32; the column ``combine`` stays bool.

@@ -3,8 +3,8 @@
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
 searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
-with constructions of the papers: units that cross a link in the same step travel as one packet,
-since the trees of a forest may share links.
+with constructions of the papers. Since the trees of any forest may share links, units that cross a
+link in the same step travel as one packet.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -47,7 +47,7 @@ def rotate_messages(
     between the directions from message to message.
 
     Args:
-        topology: the topology.
+        topology: the topology that contains the cycle.
         path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
         numbers: the numbers, from 0, of the messages of each source that use this cycle.
         messages: the number of messages of each source.
@@ -103,7 +103,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
 
 
 def _missing_cycle(topology: Topology) -> str | None:
-    """Return the reason why a topology has no ring, or None if it has one."""
+    """Return the reason why a topology has no ring, or None if the topology has a ring."""
     if topology.nodes < 3:
         return "two nodes have no cycle"
     if topology.endpoints < topology.nodes:
@@ -154,7 +154,7 @@ _CYCLES = "hamiltonian-decomposition"
 def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
-    With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. On N
+    With C cycles, message i uses cycle i mod C. The messages of a cycle follow one another. On N
     nodes, the N - 1 hops of a message are divided between the directions; the longer half
     alternates. The k messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if
     the degree is 2C and the number of messages is divisible by C, because all links of all nodes
@@ -193,9 +193,9 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows of a scatter along the trees of a construction.
+    """Return the number of rows of a scatter along the trees of the construction ``base``.
 
-    The number of rows of a message is the level of its destination in the tree that carries it.
+    Each message has one row per link on the path to its destination in the message's tree.
     """
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]

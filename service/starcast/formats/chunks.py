@@ -24,7 +24,7 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
 HINT = "write the file again, for this topology and collective"
-#: Collectives that may be executed in place, with overlapping input and output.
+#: Collectives that can be executed in place, with overlapping input and output buffers.
 IN_PLACE: tuple[Collective, ...] = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 #: The place where a chunk is stored: rank, buffer and offset.
 ChunkPlace = tuple[int, str, int]
@@ -38,17 +38,17 @@ _UNNAMED = ("scatter", "gather")
 def find_mismatch(
     name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
 ) -> str | None:
-    """Compare the header of a file with the topology and the collective that the user names.
+    """Compare the header of a file with the topology and collective that the user specifies.
 
     Args:
         name: the collective in the file.
         gpus: the number of GPUs in the file.
         in_place: whether the file's collective is executed in place.
-        topology: the topology that the user names; it needs one endpoint per GPU.
-        collective: the collective that the user names.
+        topology: the topology that the user specifies; the file must have one GPU per endpoint.
+        collective: the collective that the user specifies.
 
     Returns:
-        The first difference, as a predicate whose subject is the file; None if there is none.
+        The first difference, as a predicate for the subject "the file"; None if all agree.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -68,8 +68,8 @@ class Knowledge(NamedTuple):
 
     Attributes:
         ended: for each thread block, its last operation that is known to have ended; -1 for none.
-        arrived: the last step of the schedule in which one of these operations received a chunk.
-        sent: the last step of the schedule in which one of these operations sent a chunk.
+        arrived: the last schedule step in which an operation known to have ended received a chunk.
+        sent: the last schedule step in which an operation known to have ended sent a chunk.
     """
 
     ended: NDArray[Any]
@@ -79,7 +79,7 @@ class Knowledge(NamedTuple):
     def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
         """Return the knowledge after waiting for operation ``step`` of thread block ``block``.
 
-        The argument ``other`` is the knowledge of that block after that operation.
+        The argument ``other`` is the knowledge of thread block ``block`` after operation ``step``.
         """
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
@@ -104,10 +104,10 @@ class RunningBlock:
     done: int = 0
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each operation in ``uses``, whether this block knows of the operation's end.
+        """Yield, for each operation in ``uses``, whether this block knows that it has ended.
 
-        The keys of ``uses`` are thread blocks, and the value of each is one of its operations. A
-        thread block knows that its own earlier operations have ended.
+        The dict ``uses`` maps indices of thread blocks to the index of one operation in each of
+        these blocks. A thread block knows that its own earlier operations have ended.
         """
         for number, step in uses.items():
             yield number == self.number or self.now.ended[number] >= step
@@ -154,14 +154,14 @@ class ChunkExecution:
 
     Args:
         topology: the topology, with an endpoint for each GPU.
-        collective: the collective.
+        collective: the collective that the file executes.
         root: the rank of the root.
         chunks: the number of units in the largest input or output buffer.
         in_place: whether input and output are the same memory.
 
     Attributes:
-        rows: the rows of the schedule.
-        collective: the collective.
+        rows: the schedule rows found so far, as tuples with the values of `_COLUMNS`.
+        collective: the collective that the file executes.
 
     Raises:
         InputError: the buffers are empty, or cannot be divided into messages of equal size.
@@ -174,7 +174,7 @@ class ChunkExecution:
         # The rows do not name all units: units that never leave their GPU have no row, and may have
         # the highest numbers.
         self._unit_count = chunks * (topology.endpoints if collective == "alltoall" else 1)
-        #: The thread block and operation of each row, as text for messages.
+        #: The thread block and operation that caused each row, as text for messages.
         self._places: dict[tuple[int, ...], str] = {}
         self._topology, self.collective, self._root = topology, collective, root
         self._input = "o" if in_place else "i"
@@ -203,8 +203,8 @@ class ChunkExecution:
         #: For each sender, a breadth-first tree over switches: the parent of each reached node.
         self._parents: dict[int, dict[int, int]] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
-        #: The waiting thread blocks by the event for which they wait. An event is the template of a
-        #: message, followed by the values of the template's placeholders.
+        #: The waiting thread blocks, by the awaited event. An event is a tuple: a message template,
+        #: followed by the values of the template's placeholders.
         self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         self._ready: deque[RunningBlock] = deque()
 
@@ -214,10 +214,10 @@ class ChunkExecution:
         """Execute all operations, and check that no operation waits forever.
 
         Args:
-            runs: the thread blocks.
+            runs: all thread blocks.
             advance: executes the next operation of a thread block and returns an empty tuple. If
-                the operation must wait, ``advance`` returns the event for which it waits: the
-                template of a message, followed by the values of the template's placeholders.
+                the operation must wait, ``advance`` returns the awaited event as a tuple: a
+                message template, followed by the values of the template's placeholders.
 
         Raises:
             InputError: an operation sends between GPUs that are not linked, or sends partial sums
@@ -267,12 +267,12 @@ class ChunkExecution:
         return schedule
 
     def add(self, run: RunningBlock, own: list[Sum], units: list[Sum]) -> list[Sum]:
-        """Return arriving partial sums, each added to the content of a chunk of the GPU.
+        """Add each arriving partial sum to the content of a local chunk, and return the results.
 
         Args:
             run: the thread block that executes the operation.
-            own: the contents of the GPU's chunks.
-            units: the arriving partial sums, one per chunk.
+            own: the contents of the local chunks.
+            units: the arriving partial sums, one per local chunk.
 
         Raises:
             RejectedError: two different units are added, or a contribution is counted twice.
@@ -280,7 +280,7 @@ class ChunkExecution:
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
-                run.fail(f"adds unit {other.unit} to the different unit {one.unit}")
+                run.fail(f"adds unit {other.unit} to unit {one.unit}")
             twice = one.ranks & other.ranks
             if twice:
                 rank = twice.bit_length() - 1
@@ -291,14 +291,14 @@ class ChunkExecution:
     def send(
         self, run: RunningBlock, units: list[Sum], ends: tuple[int, int], step: int, tree: int = 0
     ) -> int:
-        """Append a row for each unit and each link of its path, which may lead over switches.
+        """Append a row for each unit and each link of the path, which may lead over switches.
 
         Args:
             run: the thread block that executes the operation.
-            units: the units.
+            units: the chunk contents to send.
             ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree of the rows; over switches, the receiver's rank is used instead.
+            tree: the tree number of the rows; over switches, the receiver's rank is used instead.
 
         Returns:
             The step in which the units arrive.
@@ -326,13 +326,13 @@ class ChunkExecution:
                 # Outside of reductions, `schedule` looks up rows without `combine`.
                 self._places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
-            raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
+            raise LimitError(f"the file sends over {MAX_ROWS:,} units", hint="use fewer chunks")
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
         """Return a shortest path over switches as a list of nodes, or [] if no such path exists.
 
-        Among several such paths, lower ranks are preferred, starting from the receiver.
+        Among several shortest paths, lower ranks are preferred, starting from the receiver.
         """
         if (sender, receiver) in self._ports:
             return [sender, receiver]
@@ -353,7 +353,7 @@ class ChunkExecution:
         return path[::-1]
 
     def read(self, run: RunningBlock, places: list[ChunkPlace]) -> list[Sum]:
-        """Return the units in the chunks at the given places.
+        """Return the contents of the chunks at the given places.
 
         Raises:
             RejectedError: a chunk is empty, or the block has not waited for the chunk's writer.
@@ -405,7 +405,7 @@ class ChunkExecution:
         return f"{place[1]}[{place[2]}]"
 
     def place(self, rank: int, buffer: str, offset: int) -> ChunkPlace:
-        """Return the place of a chunk; if buffers overlap, a shared chunk has a single place."""
+        """Return the place of a chunk; a chunk in two overlapping buffers has only one place."""
         start = rank * self._part_units if buffer == self._part else 0
         return rank, self._input if buffer == "i" else buffer, offset + start
 

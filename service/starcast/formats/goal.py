@@ -28,17 +28,17 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     """Yield the parts of a GOAL file.
 
     A send requires the receives of its units. In the all-port model, a send also requires the
-    previous packet on its link; in the one-port model, the previous packet of its node. In the
+    previous packet on its link; in the one-port model, the previous packet from its node. In the
     all-port model, nodes have a network interface per port, so that ports do not wait for each
     other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
     a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
-    port and direction, so that ports and directions do not wait for each other. This is possible
-    because ATLAHS passes the end time of a receive to the operations that require it.
+    port and direction, so that ports and directions do not wait for each other. Several CPUs are
+    possible because ATLAHS passes the end time of a receive to the operations that require it.
 
     Args:
-        executed: the schedule, expanded to all sources and executed.
+        executed: the executed rows of the schedule, expanded to all sources.
         unit_bytes: the size of a unit in bytes.
         dialect: the simulator that reads the file.
 
@@ -136,8 +136,8 @@ class _Operations:
     def _place(self, port: int, direction: int) -> str:
         """Return the CPU and network interface of an operation as GOAL text.
 
-        A number that is 0 for all operations is omitted. The argument ``direction`` is 0 for a send
-        and 1 for a receive.
+        A CPU or interface number that is 0 for all operations is omitted. The argument
+        ``direction`` is 0 for a send and 1 for a receive.
         """
         number = self._interfaces[port]
         if self._has_cpus:
@@ -147,7 +147,7 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return the numbers of the packets that must arrive before each send can begin.
+    """Return, for each send, the numbers of the packets that must arrive before it can begin.
 
     Returns:
         Two lists. The first contains the packets, send by send. The second contains, for each send,

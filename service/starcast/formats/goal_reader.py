@@ -57,15 +57,15 @@ _CALC, _SEND, _RECEIVE = range(3)
 class _OperationTable(NamedTuple):
     """The operations of a file as columns.
 
-    Arrays take a tenth of the memory that one object per operation would take.
+    Columns take a tenth of the memory that one object per operation would take.
 
     Attributes:
         kind: `_CALC`, `_SEND` or `_RECEIVE`.
         line: the line of the operation in the file.
         rank: the rank that executes the operation.
-        peer: the rank that receives a send, or that sends to a receive.
-        size: the number of bytes.
-        tag: the tag.
+        peer: the rank at the other end: the destination of a send, the source of a receive.
+        size: the number of bytes that a send or receive transfers.
+        tag: the tag, which matches a receive with a send.
     """
 
     kind: Any
@@ -98,7 +98,7 @@ def schedule_from_goal(
       tags and steps.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the file must have a rank for every node.
         collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.
@@ -136,7 +136,7 @@ def schedule_from_goal(
 
 
 def _view(values: Any) -> memoryview:
-    """Return a view of an array, which numpy's types for Python 3.11 do not declare as a buffer."""
+    """Return a memory view of a NumPy array, whose type is not a buffer for mypy on Python 3.11."""
     return memoryview(values)
 
 
@@ -172,7 +172,7 @@ class _Reader:
         self._expects_send = False
 
     def read(self, file: TextIO) -> None:
-        """Read all operations."""
+        """Read all operations of an open GOAL file."""
         nodes = self._topology.nodes
         ranks: set[int] = set()
         rank: int | None = None
@@ -317,7 +317,7 @@ class _Reader:
         return found
 
     def _derive_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
-        """Return the unit of each send in a file without comments; see `schedule_from_goal`."""
+        """Return each send's unit in a file without comments, as `schedule_from_goal` describes."""
         sender, receiver = operations.rank[sends], operations.peer[sends]
         _, tag = np.unique(operations.tag[sends], return_inverse=True)
         if self._collective == "broadcast":
@@ -351,10 +351,10 @@ class _Reader:
     def _trace_tags(
         self, sender: Indices, receiver: Indices, tag: Indices
     ) -> tuple[Indices, Indices] | None:
-        """Return the source and the destination of each tag; None if a tag is not one unit.
+        """Return the source and destination of each tag; None if a tag does not identify one unit.
 
-        A tag is one unit if its sends form a path to the destination or, in an allgather, a tree.
-        In an allgather, units have no destination, and 0 is returned.
+        A tag identifies one unit if the sends with this tag form a path to the destination or, in
+        an allgather, a tree. In an allgather, 0 is returned as the destination of every tag.
         """
         nodes = self._topology.nodes
         sent, received = tag * nodes + sender, tag * nodes + receiver
@@ -381,7 +381,7 @@ class _Reader:
         return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
-        """Match sends with receives; return both as arrays of operation numbers, pair by pair.
+        """Match sends with receives, and return the operation numbers of both as parallel arrays.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """

@@ -36,10 +36,10 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have the attribute ``label``, and switches the attribute ``switch``. A link has the
-    ``port`` of its end with the lower rank. If links differ in capacity, a link has its
-    ``capacity``, and the graph the ``capacity_unit``. If links differ in latency, a link has its
-    ``latency``.
+    Nodes have the attribute ``label``, and switches the attribute ``switch``. An edge has the
+    attribute ``port``, the port at the end with the lower rank. If links differ in capacity, edges
+    have the attribute ``capacity``, and the graph has ``capacity_unit``. If links differ in
+    latency, edges have the attribute ``latency``.
 
     An edge of a forest leads from parent to child. An edge has the attributes ``tree``, ``level``
     (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
@@ -122,8 +122,8 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
 
     Returns:
         `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. In the adjacency matrix, entry (u, v) is
-        1 if u and v are linked. In the load matrix, it is the number of trees that use the directed
-        link from parent u to child v.
+        1 if u and v are linked. In the load matrix, entry (u, v) is the number of trees that use
+        the directed link from parent u to child v.
 
     Raises:
         UnavailableError: scipy is not installed.
@@ -135,7 +135,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # An entry can be 256, the largest number of trees, which does not fit into int8.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
-    # This conversion adds the values at equal positions.
+    # The conversion to CSR adds the values of equal positions.
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 
@@ -151,9 +151,9 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return a mapping from ``capacity_unit`` to the real capacity of a link of capacity 1.
+    """Return the graph attribute ``capacity_unit``: the real capacity of a link with capacity 1.
 
-    The mapping is empty if all links have the same capacity.
+    The result is an empty dict if all links have the same capacity.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
@@ -205,8 +205,8 @@ def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
 def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield a topology as an undirected graph in DOT.
 
-    A link has the port of its end with the lower rank. A link has its capacity or latency only if
-    links differ in capacity or latency.
+    An edge has the attribute ``port``, the port at the end with the lower rank. Edges have the
+    attribute ``capacity`` only if links differ in capacity, and ``latency`` likewise.
     """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
@@ -247,9 +247,9 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file: a line per node with its neighbours, which are numbered from 1.
+    """Yield a METIS graph file: one line per node, with the numbers of its neighbours (from 1).
 
-    If links differ in capacity, the capacities are written as weights of links.
+    If links differ in capacity, the capacities are written as link weights.
     """
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
@@ -260,8 +260,8 @@ def write_metis(topology: Topology) -> Iterator[str]:
 def write_anynet(topology: Topology) -> Iterator[str]:
     """Yield a file for BookSim's network ``anynet``, with one router per node.
 
-    The router of an endpoint has one terminal. If links differ in latency, the latency of a link
-    follows each neighbour.
+    The router of an endpoint has one terminal. If links differ in latency, each neighbour is
+    followed by the latency of the link to that neighbour.
     """
     for rank, row in enumerate(_neighbour_lists(topology, topology.latencies)):
         terminal = f" node {rank}" if rank < topology.endpoints else ""
@@ -275,7 +275,7 @@ def _neighbour_lists(
     """Yield the neighbours of each node in ascending order, each with the value of its link.
 
     Args:
-        topology: the topology.
+        topology: the topology with the links.
         values: the capacities or latencies of links ``[ports, nodes]``, or None to write no values.
 
     Yields:
@@ -304,8 +304,8 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     """
     count = topology.nodes
     bits = count * (count - 1) // 2
-    # Every pair of nodes takes a bit, linked or not, so even the file of a sparse graph can be too
-    # large.
+    # Every pair of nodes takes one bit, linked or not, so even a sparse graph can need too much
+    # memory.
     memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
@@ -337,7 +337,7 @@ def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
             if opens:
                 yield ("" if is_first else ",") + ("(" if node in children else "")
             else:
-                # In Newick, an underscore without quotes stands for a blank.
+                # In Newick, an unquoted underscore stands for a blank.
                 label = f"'{labels[node]}'" if "_" in labels[node] else labels[node]
                 yield (")" if node in children else "") + label
                 yield ":1" if node != forest.root else ";\n"

@@ -26,16 +26,16 @@ from starcast.topologies import memory
 from starcast.topologies.network_building import LinkList
 from starcast.topologies.networks import MAX_DEGREE
 
-#: Memory of a machine's devices, in bytes per byte of the file.
+#: Estimated memory for the objects of a machine, in bytes per byte of the file.
 _OBJECTS = 60
-#: Memory of a directed link, in bytes.
+#: Estimated memory for a directed link, in bytes.
 _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a PCI Express lane in units of 100 Mbit/s, by the lane's speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Bandwidth of an NVLink in GB/s, rounded, by the lowest compute capability of such GPUs.
+#: Pairs of a compute capability and the NVLink bandwidth from there on, in GB/s, rounded.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
-#: Bandwidth of an xGMI link in GB/s, by the prefix of the architecture's name or number.
+#: Bandwidth of an xGMI link in GB/s, by the prefix of the GPU architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
 #: Bandwidth between two CPUs of a host in GB/s: for Intel CPUs by the lowest model number that has
@@ -47,7 +47,7 @@ _OTHER_CPUS = 6
 _PCI_LINK = 5000
 #: The name of the single node for all NVLink switches; NCCL also treats them as one switch.
 _NVSWITCH = "NVSwitch"
-#: Prefixes of the classes of PCI devices that are GPUs or accelerators.
+#: PCI class codes of GPUs and accelerators begin with one of these prefixes.
 _GPU_CLASSES = ("0x03", "0x12")
 
 
@@ -55,8 +55,8 @@ def _read_ns3(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("#") if text.strip()]
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
-        fail_at(first, "does not give the numbers of nodes, switches and links")
-    # SimAI lists nodes, GPUs per server, switches in servers, other switches, links and GPU type.
+        fail_at(first, "does not state the numbers of nodes, switches and links")
+    # SimAI: nodes, GPUs per server, switches in servers, other switches, links, and the GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1
@@ -118,7 +118,7 @@ class _Device:
         name: the name of the device in the network.
         host: the hash of the device's host.
         bus: the number of a PCI device; -1 for a CPU.
-        values: the attributes of the XML element; for a GPU, those of the element ``gpu``.
+        values: the attributes of the device's XML element or, for a GPU, of the element ``gpu``.
         cpu: the CPU to which a PCI device belongs; None for a CPU.
     """
 
@@ -132,7 +132,7 @@ class _Device:
 
 
 class _Arc(NamedTuple):
-    """A directed link: its line, the names of its ends, and its bandwidth."""
+    """A directed link: its line in the file, the names of its ends, and its bandwidth."""
 
     line: int
     start: str
@@ -145,12 +145,12 @@ class _SystemReader:
 
     def __init__(self, file: GraphFile) -> None:
         self._file = file
-        #: The device of each open element, or of the element around it.
+        #: For each open XML element, its device or else the device of the enclosing element.
         self._open = list[_Device | None]()
         self._devices = list[_Device]()
-        #: Each PCI device, with its parent and the bandwidth between them.
+        #: Each PCI device, with its parent device and the bandwidth between the two.
         self._tree = list[tuple[_Device, _Device, str]]()
-        #: Each XML element of another link: line, enclosing device, name and attributes.
+        #: The XML elements of all other links: line, enclosing device, name and attributes.
         self._links = list[tuple[int, _Device, str, dict[str, str]]]()
 
     def begin(self, line: int, name: str, values: dict[str, str]) -> None:
@@ -187,7 +187,7 @@ class _SystemReader:
         self._open.append(device)
 
     def end(self, _: str) -> None:
-        """Read the end of an element."""
+        """Read the end tag of an XML element."""
         self._open.pop()
 
     def finish(self) -> LinkList:
@@ -216,11 +216,11 @@ class _SystemReader:
             if len(hosts) > 1:
                 device.name = f"host {hosts.index(device.host)} {device.name}"
             count[device.name] += 1
-            # A switch may be listed twice, at different places.
+            # A switch may be listed at several places, so a repeated name gets a number.
             if count[device.name] > 1:
                 device.name += f" ({count[device.name]})"
         if not any(device.kind == "gpu" for device in self._devices):
-            # Files that users write for NCCL need not have elements for GPUs.
+            # Files that users write may lack `gpu` elements; then accelerators count as GPUs.
             for device in self._devices:
                 device.kind = "gpu" if device.kind == "accelerator" else device.kind
         gpus = [device for device in self._devices if device.kind == "gpu"]
@@ -306,17 +306,17 @@ def _get(line: int, name: str, values: Mapping[str, str], key: str) -> str:
 
 
 def _bus_number(bus: str, line: int) -> int:
-    """Return the number in a PCI bus id, such as 0000:3b:00.0; NCCL too ignores leading zeros."""
+    """Return a PCI bus id, such as 0000:3b:00.0, as a number; leading zeros are ignored."""
     try:
         return int(re.sub("[:.]", "", bus), 16)
     except ValueError:
-        fail_at(line, f"has '{bus}' instead of the number of a PCI device")
+        fail_at(line, f"has '{bus}' instead of a PCI bus id, such as 0000:3b:00.0")
 
 
 def _number_gpus(gpus: list[_Device]) -> list[str]:
     """Return a label for each GPU: its attribute `rank` or else `dev`, or else its position.
 
-    An attribute is used only if every GPU has a different number there.
+    An attribute is used only if its values are numbers and differ between all GPUs.
     """
     for key in ("rank", "dev"):
         found = [gpu.values.get(key, "") for gpu in gpus]
@@ -356,7 +356,7 @@ def _read_system(file: GraphFile) -> LinkList:
 
 @dataclass
 class _Route:
-    """A route in a SimGrid file: its line, two ends and links, and whether it leads both ways."""
+    """A route in a SimGrid file: its line, ends and links, and whether it is bidirectional."""
 
     line: int
     ends: tuple[str, str]
@@ -461,7 +461,7 @@ def _read_platform(file: GraphFile) -> LinkList:
     return reader.finish()
 
 
-#: The readers of all network files, machines included, by format.
+#: The readers of all network files, including machine files, by format.
 ALL_READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
     **READERS, "ns3": _read_ns3, "nccl-xml": _read_system, "simgrid": _read_platform,
 }  # fmt: skip

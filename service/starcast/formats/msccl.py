@@ -41,12 +41,12 @@ class RuntimeLimits(NamedTuple):
 #: is within the limit of at least one runtime; exported files are for MSCCL.
 RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
 MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
-#: Maximum number of XML elements per rank, which keeps only the elements of its own GPU.
+#: Maximum number of XML elements for the parser of a rank, which skips the steps of other GPUs.
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
-#: Limits from the widths of MSCCL's fields, without the sign bit: 7 bits for the number of a thread
-#: block that a step depends on, and 15 bits for an offset in a buffer.
+#: Limits due to the widths of MSCCL's fields, without the sign bit: 7 bits for the number of a
+#: thread block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
 #: In the thread block of a channel, one step is reserved for waiting for the previous channel.
@@ -148,7 +148,7 @@ def check_no_switches(topology: Topology) -> None:
     """
     if topology.endpoints < topology.nodes:
         raise InputError(
-            f"{topology.spec} has switches, but MSCCL files describe only GPUs, which own data",
+            f"{topology.spec} has switches, but MSCCL files describe only GPUs",
             hint="use the format csv, or goal with the port model all",
         )
 
@@ -419,8 +419,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     In a reduction, a node has a separate sum for each tree.
 
     Returns:
-        Three values: for each row, the earlier row that wrote the chunk that it sends; for each
-        row, the earlier row that wrote the chunk to which it adds; and the set of rows that write
+        Three values: for each row, the earlier row that wrote the sent chunk; for each row, the
+        earlier row that wrote the chunk to which the row adds; and the set of rows that write
         partial sums. In both lists, -1 stands for a chunk of the input.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)

@@ -56,10 +56,10 @@ class Instruction(NamedTuple):
         type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.
         source: buffer and offset of the first chunk that the step reads from its GPU, if any.
         target: buffer and offset of the first chunk that the step writes.
-        chunks: the number of chunks.
-        needs: the thread block and its step that must end before this step; -1 for none.
+        chunks: the number of consecutive chunks that the step processes.
+        needs: the numbers of a thread block and of its step that must end first; -1 for none.
         has_dependent: whether another step depends on the end of this step.
-        row_step: the step of the schedule to which a send belongs; 0 if the file does not state it.
+        row_step: the schedule step to which a send belongs; 0 if the file does not state the step.
         tree: the number of the tree to which a send belongs in the schedule.
     """
 
@@ -141,7 +141,7 @@ class ElementReader:
             self._fail(f"is not XML: {expat.ErrorString(error.code)}")
         missing = set(range(self._topology.endpoints)) - self.gpus.keys()
         if missing:
-            raise InputError(f"it has no GPU {min(missing)}", hint=HINT)
+            raise InputError(f"the file has no GPU {min(missing)}", hint=HINT)
         for gpu in self.gpus.values():
             for block in gpu.blocks:
                 _check_needs(gpu, block)
@@ -227,7 +227,7 @@ class ElementReader:
         if kind not in _TYPES:
             self._fail(f"has a step of the unknown type '{kind}'", f"use {', '.join(_TYPES)}")
         if (kind in SENDS and block.send < 0) or (kind in RECEIVES and block.receive < 0):
-            self._fail(f"has a step of the type '{kind}' in a thread block without a peer for it")
+            self._fail(f"has a step of the type '{kind}', but its thread block lacks a peer")
         step = Instruction(
             kind,
             self._place("src") if kind in _READS else ("", 0),

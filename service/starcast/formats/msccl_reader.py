@@ -1,7 +1,7 @@
 """Read schedules from MSCCL XML files that starcast or msccl-tools wrote, or that RCCL reads.
 
-All thread blocks are executed, with unit numbers instead of data. This finds the unit of each send,
-and checks that each step waits for the chunks that it reads and overwrites. In a reduction, each
+All thread blocks are executed, with unit numbers instead of data, to find the unit of each send
+and to check that each step waits for the chunks that it reads and overwrites. In a reduction, each
 chunk also records the ranks whose contributions it holds. Contributions that are lost or counted
 twice are thus detected.
 """
@@ -51,13 +51,13 @@ def schedule_from_msccl(
     """Read a schedule from an MSCCL XML file whose ranks are the endpoints of a topology.
 
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
-    other files, a send belongs to the first step after all sends that it waits for. These are the
-    earlier sends of its thread block, and sends on which it depends through ``depid`` and receives.
+    other files, a send belongs to the first step after all sends that it waits for: earlier sends
+    of its thread block, and sends on which it depends through ``depid`` and receives.
     The chunks that a thread block's step sends are one packet. A send between endpoints that are
     not linked goes along a shortest path over switches, one link per step.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the file must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
@@ -143,7 +143,7 @@ class _Execution(ChunkExecution):
         if step.type in RECEIVES:
             units, arrival = self._wires[wire].popleft()
             if len(units) != step.chunks:
-                run.fail(f"receives {pluralize(step.chunks, 'chunk')}, not the {len(units)} sent")
+                run.fail(f"receives {pluralize(step.chunks, 'chunk')}, but {len(units)} were sent")
             run.now = run.now._replace(arrived=max(run.now.arrived, arrival))
         elif step.type != "nop":
             units = self.read(run, self._chunk_places(run, step, step.source))

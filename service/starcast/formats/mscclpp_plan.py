@@ -1,6 +1,6 @@
 """Read execution plans of MSCCL++ as objects, and check their values.
 
-Files are not trusted: the size of a file, all numbers and the work of an execution have limits.
+Files are not trusted: the file size, all numbers and the number of transfers have limits.
 """
 
 from math import lcm
@@ -16,7 +16,7 @@ from starcast.support.json_files import Many, describe_error, parse_json
 from starcast.support.limited import MB, read_bytes
 
 _MAX_BYTES = 100 * MB
-#: Maximum number of thread blocks: the execution stores a number for each pair of them.
+#: Maximum number of thread blocks: the execution stores a number for each pair of blocks.
 _MAX_BLOCKS = 4096
 _MAX_UNITS = 4_000_000
 _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
@@ -132,18 +132,18 @@ def read_plan(path: str | Path) -> Plan:
         raise unreadable("it", error) from None
     except ValueError as error:
         reason = describe_error(error)
-        hint = "use a plan that the language of MSCCL++ has written"
-        raise InputError(f"it is not an MSCCL++ plan: {reason}", hint=hint) from None
+        hint = "use a plan written by the MSCCL++ language"
+        raise InputError(f"the file is not an MSCCL++ plan: {reason}", hint=hint) from None
     blocks = [block for gpu in plan.gpus for block in gpu.threadblocks]
     operations = [step for block in blocks for step in block.steps]
     size = sum(place.size for op in operations for place in (*op.src_buff, *op.dst_buff))
     plan.chunk_units = lcm(*{step.tbg_info.tbg_size for step in operations})
     if size * plan.chunk_units > _MAX_UNITS or len(blocks) > _MAX_BLOCKS:
-        problem = f"it has more than {_MAX_BLOCKS:,} thread blocks, or moves more than"
+        problem = f"the plan has more than {_MAX_BLOCKS:,} thread blocks, or moves more than"
         raise LimitError(f"{problem} {_MAX_UNITS:,} units", hint="use fewer chunks")
     for rank, gpu in enumerate(plan.gpus):
         if gpu.id != rank:
-            raise InputError(f"it has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
+            raise InputError(f"the plan has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
         for place, block in enumerate(gpu.threadblocks):
             block.rank, block.place = rank, place
     return plan

@@ -52,8 +52,8 @@ _UNKNOWN = "which is unknown"
 #: first target that is written as a packet.
 _PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
 _PACKET_TARGETS = {"ppkt": 0, "cpkt": 0, "rppkt": 0, "respkt": 1, "recpkt": 1, "recspkt": 1}
-#: Packets take twice the space of their data in the scratch buffer, so here they have a separate
-#: buffer.
+#: In the scratch buffer, packets take twice the space of their data. The execution therefore keeps
+#: packets in a separate buffer.
 _PACKETS = "packet s"
 
 #: The events for which a thread block may wait, as templates of messages.
@@ -77,7 +77,7 @@ def schedule_from_mscclpp(
     All reads of an operation are in one step, and all its writes in that step or the next step.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec; the plan must have a GPU for every endpoint.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
@@ -98,7 +98,7 @@ def schedule_from_mscclpp(
         plan = read_plan(path)
         mismatch = find_mismatch(plan.collective, len(plan.gpus), plan.inplace, network, collective)
         if mismatch:
-            raise InputError(f"it {mismatch}", hint=HINT)
+            raise InputError(f"the file {mismatch}", hint=HINT)
         execution = _Execution(plan, network, collective, origin)
         execution.run_all(execution.blocks, execution.advance)
         return execution.schedule(ports)
@@ -166,7 +166,7 @@ class _Execution(ChunkExecution):
         """Execute the next operation of a thread block, unless it must wait.
 
         Returns:
-            An empty tuple, or the event for which the operation waits; see `run_all`.
+            An empty tuple or, if the operation must wait, the awaited event (as in `run_all`).
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:
@@ -189,7 +189,7 @@ class _Execution(ChunkExecution):
         return missing
 
     def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
-        """Return the knowledge that the receiver of an operation's signal or packet gets."""
+        """Return the knowledge that an operation passes on through its signal or packet."""
         known = run.now.merge(run.now, run.number, run.done)
         # A relaxed signal does not order accesses to memory.
         is_relaxed = step.name == "rlxsignal"
@@ -249,7 +249,7 @@ class _Execution(ChunkExecution):
         is_move = step.name in _MOVES
         is_equal = sizes[0] == sizes[1] if is_move else len({*sizes[0], *sizes[1]}) == 1
         if not all(sizes) or not is_equal:
-            problem = f"has the operation '{step.name}' with sources and targets that do not match"
+            problem = f"has the operation '{step.name}' whose sources and targets do not match"
             raise InputError(f"{run} {problem}", hint=HINT)
         for place in (place for places in sources for place in places if place[1] == _PACKETS):
             if place not in self._packets:
@@ -301,8 +301,8 @@ class _Execution(ChunkExecution):
 
         Args:
             run: the thread block that executes the operation.
-            values: lists of units.
-            ends: the ranks of sender and receiver of each list; if they are equal, nothing is sent.
+            values: the chunk contents of each transfer.
+            ends: the sender and receiver of each transfer; if they are equal, nothing is sent.
         """
         step = max(run.now.arrived, run.now.sent) + 1
         for units, pair in zip(values, ends, strict=True):

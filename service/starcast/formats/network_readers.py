@@ -1,7 +1,7 @@
 """Read the nodes and links of networks from the text of a file, by file format.
 
-Every message about a file with lines names the line. Node and link counts in headers are compared
-with the content, and do not determine how much memory is allocated.
+Messages about a file that consists of lines name the line. Node and link counts in headers are
+compared with the content, and do not determine how much memory is allocated.
 """
 
 import csv
@@ -28,7 +28,7 @@ from starcast.support.vocabulary import NetworkFormat
 from starcast.topologies import memory
 from starcast.topologies.network_building import LinkList
 
-#: Pairs of column names of an edge list that mark the columns with the ends of links.
+#: Pairs of column names in an edge list that identify the two columns with the ends of links.
 _HEADS = (
     ("source", "target"), ("from", "to"), ("src", "dst"), ("fromnodeid", "tonodeid"),
     ("node1", "node2"), ("u", "v"),
@@ -41,7 +41,7 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns of an edge list: the attributes that NetworkX writes after a link; also comments.
+#: Patterns for edge lists: attributes that NetworkX writes after a link; attributes or comments.
 _LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
@@ -64,7 +64,7 @@ _ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)"
 _PajekLine = tuple[str, str, int, list[tuple[str, str]]]
 _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
-#: Memory of NetworkX objects, in bytes per byte of the file.
+#: Estimated memory for NetworkX objects, in bytes per byte of the file.
 _OBJECTS = 50
 #: Link attributes that are ignored without a message, because networks have their own values.
 LINK_IDS = {"id", "key", "label", "port"}
@@ -74,9 +74,9 @@ class GraphFile:
     """The text of a file, and the nodes and links that a reader finds in it.
 
     Attributes:
-        text: the text.
-        has_weights: whether third values in the lines of an edge list are weights of links.
-        unused: descriptions of data in the file that networks do not use.
+        text: the content of the file.
+        has_weights: whether third values in the lines of an edge list are link weights.
+        unused: descriptions of the kinds of data in the file that networks do not use.
         capacity_unit: the attribute ``capacity_unit`` of the graph, or None.
     """
 
@@ -223,9 +223,9 @@ def _read_rows(
 
 
 def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
-    """Return the columns of the two nodes if the first row names columns, else None.
+    """Return the indices of the two node columns if the first row has column names, else None.
 
-    The first row does not name columns if a later row has a node of the same name.
+    The first row is not a header if a later row has a node with the same name.
     """
     names = [name.lower() for name in rows[0][1]] if rows else []
     for first, second in _HEADS:
@@ -318,15 +318,15 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that all nodes that the header of a file declares have links.
+    """Check that the file has links for as many nodes as its header declares.
 
     Args:
-        file: the file after its links were read, so that it holds all nodes with links.
+        file: the file, whose links have been read; it contains all nodes with links.
         line: the line of the header, for the message.
         nodes: the number of nodes in the header.
 
     Raises:
-        InputError: fewer nodes than declared have links.
+        InputError: fewer nodes have links than the header declares.
     """
     if nodes > len(file):
         fail_at(
@@ -357,7 +357,7 @@ def _read_anynet(file: GraphFile) -> LinkList:
     if len(terminals) > 1:
         switches = [{} if terminals[router] else {"switch": True} for router in found.nodes]
     if max(terminals.values(), default=0) > 1:
-        file.unused.add("further nodes of routers")
+        file.unused.add("additional nodes of routers")
     elif len(terminals) == 1:
         file.unused.add("nodes of routers")
     return found._replace(
@@ -403,8 +403,8 @@ def _read_graph6(file: GraphFile) -> LinkList:
     pairs = nodes * (nodes - 1) // 2
     if len(body) != -(-pairs // 6):
         raise InputError(
-            f"it has {len(body):,} characters for the links of {nodes:,} nodes instead of"
-            f" {-(-pairs // 6):,}",
+            f"the file has {pluralize(len(body), 'character')} for the links of {nodes:,} nodes"
+            f" instead of {-(-pairs // 6):,}",
             hint=_COMPLETE,
         )
     filled = np.flatnonzero(body)
@@ -423,7 +423,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     """Return the number of nodes in a graph6 or sparse6 text, and the six-bit values after it."""
     if not _SIX_BITS.fullmatch(text):
-        raise InputError("it is not one line with one graph", hint=_ONE_GRAPH)
+        raise InputError("the file is not one line with one graph", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
     # The value 63 precedes a size above 62; two values 63 precede a size above 258,047.
     marks = int((values[:2] == 63).cumprod().sum())
@@ -438,7 +438,7 @@ def _read_json(file: GraphFile) -> LinkList:
     try:
         content = parse_json(file.text.encode(), "the file")
     except ValueError as error:
-        raise InputError(f"it is not JSON: {error}", hint=_COMPLETE) from None
+        raise InputError(f"the file is not JSON: {error}", hint=_COMPLETE) from None
     content = content if isinstance(content, dict) else {}
     nodes: Any = content.get("nodes")
     links: Any = content.get("links", content.get("edges"))
@@ -447,7 +447,7 @@ def _read_json(file: GraphFile) -> LinkList:
     for name, items in (("nodes", nodes), ("links", links)):
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise InputError(
-                f"it has no list '{name}' of objects",
+                f"the file has no list '{name}' of objects",
                 hint="write node-link JSON, as `networkx.node_link_data` returns it",
             )
     for number, node in enumerate(nodes):
@@ -523,10 +523,11 @@ def _read_gml(file: GraphFile) -> Any:
 def _read_sparse6(file: GraphFile) -> Any:
     text = file.text.strip().removeprefix(">>sparse6<<")
     nodes, body = _read_size(text.removeprefix(":"))
-    # A link takes at least two bits, and connecting N nodes takes N - 1 links.
+    # A link takes at least two bits, and connecting N nodes takes at least N - 1 links.
     if nodes > 3 * len(body) + 1:
         raise InputError(
-            f"it has {len(body):,} characters, too few to connect {nodes:,} nodes", hint=_COMPLETE
+            f"the file has {pluralize(len(body), 'character')}, too few to connect {nodes:,} nodes",
+            hint=_COMPLETE,
         )
     return _load(file, "sparse6", lambda nx: nx.from_sparse6_bytes(text.encode()))
 
@@ -558,11 +559,11 @@ def parse_xml(
     """Parse an XML text.
 
     Args:
-        text: the text.
+        text: the XML text.
         begin: is called with line, name and attributes at the beginning of each element.
         end: is called with the name at the end of each element.
-        doctype: the only document type that may be declared, without declarations of its own. It is
-            not fetched.
+        doctype: the only document type that the text may declare, without internal declarations.
+            The document type is not fetched.
 
     Raises:
         InputError: the text is not XML, or has another document type, which could define entities.
@@ -583,12 +584,12 @@ def parse_xml(
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
-    """Return the graph that a reader of NetworkX returns; positions become attributes of nodes.
+    """Read a graph with NetworkX; node positions become node attributes.
 
     Args:
         file: the file, whose size decides whether the graph fits into memory.
         noun: the name of the format, for messages.
-        read: calls the reader; its argument is the module networkx.
+        read: takes the module networkx, and returns the graph that one of its readers reads.
     """
     networkx = import_library("networkx")
     memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "use a smaller file")
@@ -597,7 +598,7 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
             warnings.simplefilter("ignore")
             graph = read(networkx)
     except (networkx.NetworkXException, *DAMAGE) as error:
-        raise InputError(f"it cannot be read as {noun}: {error}", hint=_COMPLETE) from None
+        raise InputError(f"the file cannot be read as {noun}: {error}", hint=_COMPLETE) from None
     for node in graph.nodes.values():
         for place in (node.get("graphics"), node.get("viz")):
             if isinstance(place, dict):
@@ -605,7 +606,7 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
     return graph
 
 
-#: The readers of files, by format. The readers of the last line return graphs of NetworkX.
+#: The file readers by format. The readers in the last line of the dict return NetworkX graphs.
 READERS: dict[NetworkFormat, Callable[[GraphFile], Any]] = {
     "edges": _read_edges, "csv": _read_csv, "graph6": _read_graph6, "metis": _read_metis,
     "json": _read_json, "dot": _read_dot, "pajek": _read_pajek, "adjlist": _read_adjacency,

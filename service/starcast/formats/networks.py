@@ -25,7 +25,7 @@ from starcast.topologies.networks import Network
 
 #: Maximum size of a file in bytes, after decompression.
 MAX_BYTES = 100 * MB
-#: Patterns of the beginnings of network files, and of other files that users may take for networks.
+#: Patterns for the beginnings of network files, and of files that users may mistake for networks.
 _BEGINNINGS: dict[str, NetworkFormat] = {
     r"<(?:.*<)?graphml\b": "graphml",
     r"<(?:.*<)?gexf\b": "gexf",
@@ -85,11 +85,11 @@ def network(
         name: the first part of the spec: at most 43 letters, digits, ``_`` and ``.`` (default: the
             file's name without suffix, or ``network``).
         file_format: the format of the file (default: detected from the content or else the suffix).
-        capacities: the capacity of each link, in the order of the links (default: its attribute
+        capacities: the capacity of each link, in the order of the links (default: the attribute
             ``capacity`` or ``bandwidth``, else 1). Integers are kept. Other numbers, and all
             values of attributes, are divided by their greatest common divisor, unless the graph has
             the attribute ``capacity_unit``. Values may have units, such as 100Gbps or 64 GB/s.
-        latencies: the latency of each link in the unit of T_s, a non-negative integer (default: its
+        latencies: the latency of each link in the unit of T_s, a non-negative integer (default: the
             attribute ``latency`` or ``delay``, else 0). Numbers with units, such as 0.5ms, become
             microseconds, or nanoseconds or picoseconds if microseconds would not be integers.
         switches: nodes that only forward: no message begins or ends at them (default: those whose
@@ -98,7 +98,7 @@ def network(
             them). Weights are the attribute ``weight``, third values in the lines of an edge list,
             or the numbers in a METIS, Pajek or Matrix Market file.
         source: a description of the network's origin (default: the file's name).
-        reporter: receives messages about parallel links and unused attributes of links (default:
+        reporter: reports parallel links and unused link attributes (default: they are reported as
             a `NetworkWarning`).
 
     Returns:

@@ -25,7 +25,7 @@ _SUFFIXES: dict[str, RowsFormat] = {
     ".xml": "msccl-xml",
     ".json": "mscclpp-json",
 }
-#: Patterns of the beginnings of schedule files, and of other files that users may take for them.
+#: Patterns for the beginnings of schedule files, and of files that users may mistake for schedules.
 _BEGINNINGS: dict[str, RowsFormat] = {
     r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
     r'(?s)\{.*"gpus"': "mscclpp-json",
@@ -52,11 +52,11 @@ def read_schedule(
 ) -> Schedule:
     """Read a schedule from a CSV, GOAL or MSCCL XML file, or from an MSCCL++ plan.
 
-    See `starcast.schedule_from_csv`, `starcast.schedule_from_goal`, `starcast.schedule_from_msccl`
-    and `starcast.schedule_from_mscclpp` for the other arguments and errors.
+    `starcast.schedule_from_csv`, `starcast.schedule_from_goal`, `starcast.schedule_from_msccl` and
+    `starcast.schedule_from_mscclpp` describe how each format is read, and the errors it can cause.
 
     Args:
-        path: the file.
+        path: the path of the file to read.
         topology: the topology or its spec.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.

@@ -44,8 +44,8 @@ class FileFormat(NamedTuple):
     """A file format for one kind of artifact.
 
     Attributes:
-        write: yields the parts of an artifact's file; its further parameters are the options of the
-            format.
+        write: yields the parts of an artifact's file; the parameters after the artifact are the
+            options of the format.
         suffixes: the usual suffixes of file names, most common first.
         is_text: whether the file is text.
     """
@@ -56,7 +56,7 @@ class FileFormat(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of the options that the format uses."""
+        """The names of the export options that the format accepts."""
         _, *options = signature(self.write).parameters
         return tuple(options)
 
@@ -229,15 +229,15 @@ def export(
 
     Args:
         artifact: the topology, the forest or the schedule.
-        path: the file.
+        path: the path of the file to write.
         to: for a schedule ``goal``, ``msccl-xml``, ``chrome-trace``, ``csv`` or ``parquet``; for a
             topology ``graphml``, ``gexf``, ``dot``, ``metis``, ``graph6`` or ``anynet``; for a
-            forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes them.
+            forest ``dot``, ``newick`` or ``json``. `docs/formats.md` describes the formats.
         unit_bytes: bytes per unit, for ``goal`` and ``chrome-trace``; 64 by default.
-        t_s: start-up time of a packet, for ``chrome-trace``; 100 by default.
-        t_c: time per byte, for ``chrome-trace``; 1 by default.
-        execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
-            `starcast.timing`.
+        t_s: start-up time of a packet in time units, for ``chrome-trace``; 100 by default.
+        t_c: time per byte in time units, for ``chrome-trace``; 1 by default.
+        execution: the execution model of `starcast.timing`, for ``chrome-trace``: ``synchronous``
+            (default) or ``asynchronous``.
         dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator for the file.
         tree: for a forest, the number of a single tree to write; by default, all trees are written.
 
@@ -310,7 +310,7 @@ def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> Non
     for name in given:
         if name not in FORMATS[kind][to].options:
             users = [other for other, item in FORMATS[kind].items() if name in item.options]
-            hint = f"use it only for {' and '.join(users)}" if users else "remove it"
+            hint = f"use {name} only for {' and '.join(users)}" if users else f"remove {name}"
             raise InputError(
                 f"the format {to} of a {_noun(kind)} has no option '{name}'", hint=hint
             )
@@ -344,6 +344,6 @@ def _execute(schedule: Schedule) -> Executed:
         )
         raise RejectedError(
             f"{schedule.id} cannot be exported in this format: {problem}",
-            hint="correct its rows, or export it as csv or parquet",
+            hint="correct the rows of the schedule, or export it as csv or parquet",
         )
     return executed

@@ -52,7 +52,7 @@ class Tables(NamedTuple):
             ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
             positions, the index of the symbol whose home is that position.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
-            steps, and the step in which it is informed, uint8 ``[2, m!]``.
+            steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """
 
     orders: Array
@@ -72,7 +72,7 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # Positions that do not exist have no fixed points for any index, so the gains are repeated.
+    # Positions that do not exist add no fixed points, so the gains are repeated for all indices.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -86,7 +86,7 @@ def _substar(m: int) -> Array:
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
 
 
-#: The families of formulas for ports; `Blocks.kind` is one of these numbers.
+#: Numbers of the three formulas for parent ports; `Blocks.kind` is one of these numbers.
 GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 
 
@@ -176,7 +176,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     agree with r in the positions 2, .., d are consecutive.
 
     Args:
-        n: the size of S_n.
+        n: the number of symbols of S_n.
         m: the number of positions before the tail.
         x: a node of the row.
         others: the symbols in positions 2..m of the row's nodes, ascending.
@@ -217,7 +217,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of its substar (all nodes with its tail) is the identity.
+    """Relabel a node so that the root of its substar (nodes with the same tail) is the identity.
 
     For k = n, n-1, .., the nodes with symbol c in position k form a substar. A substar receives the
     message across port k at one node, its root, which has k in position 1, 1 in position c and c in
@@ -227,7 +227,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
     Args:
         m: the positions m+1.. are the tail; 1 to relabel completely.
-        y: the result.
+        y: the relabelled node; overwritten.
 
     Returns:
         The port from the root of the substar with this tail to its parent, and the step in which
@@ -255,7 +255,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 def first_displaced(n: int, x: Array, k: int) -> int:
     """Return the first position among k+1, .., n, 2, .., k-1 with a displaced symbol.
 
-    If there is none, return k.
+    If all symbols in these positions are at home, return k.
     """
     for position in range(k + 1, n + 1):
         if x[position] != position:
@@ -311,7 +311,7 @@ def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
 
 @jit
 def distance(n: int, x: Array, home: Array) -> int:
-    """Return the distance of a node to the hub, by a formula.
+    """Return the distance from a node to the hub, by a formula.
 
     The distance is the minimum number of swaps with position 1 that bring every symbol to its home,
     its position in the hub. It is the number of displaced symbols plus the number of their cycles,
@@ -346,8 +346,8 @@ def fill_distances(
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
-    `fill_greedy`, with the hub in place of r, and the look-up tables.
+    symbols composed with the exits, which `Tables.cycles` counts. The parameters are the look-up
+    tables and those of `fill_greedy`, where ``home`` has the positions in the hub instead of r.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -402,7 +402,7 @@ def fill_substar(
 ) -> None:
     """Fill ``ports`` and ``steps`` of the recursive-substar tree for one block, which is a substar.
 
-    The block's tail determines the port and step of its root (see `relabel`). The other nodes are
+    The tail determines the port and step of the substar's root (see `relabel`). Other nodes are
     relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
@@ -469,8 +469,8 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
     """Return the number of swaps towards the root for symbols outside the cycle of symbol 1.
 
-    This is the number of displaced symbols outside this cycle plus the number of their cycles. The
-    bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
+    The result is the number of displaced symbols outside this cycle plus the number of their
+    cycles. The bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
     """
     total = 0
     seen = on_cycle
@@ -491,7 +491,7 @@ def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
     """Return whether two hops from node x towards the root lead to a node that starts with q.
 
     The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
-    in the tree SPT. This determines the level of x in tree q.
+    in the tree SPT. The result determines the level of x in tree q.
     """
     port = 1
     while x[port] != k:

@@ -84,7 +84,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
     Returns:
         Three arrays: the labels of the nodes, uint8 ``[m!, n]``; for each tree, the ports to their
-        parents, uint8 ``[trees, m!]``; and their potentials, of the same shape and type.
+        parents, uint8 ``[trees, m!]``; and the nodes' potentials, of the same shape and type.
     """
     n, m = blocks.n, blocks.m
     x, rest = np.zeros(n + 1, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
@@ -108,7 +108,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
     """Examine the blocks ``start`` to ``stop`` - 1, and write the results to ``found``.
 
-    Nodes are examined row by row, and one by one only if a row needs it.
+    Rows are examined as a whole; their nodes are examined one by one only if a row is not plain.
     """
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
@@ -178,7 +178,7 @@ def _fill_block(
         blocks: the formulas of the forest.
         tables: the look-up tables for blocks of m! nodes.
         x: a node with the tail of the block; its other positions are overwritten.
-        rest: the other symbols, ascending, uint8 ``[m]``.
+        rest: the symbols outside the tail, ascending, uint8 ``[m]``.
         ports: the ports towards the parents, uint8 ``[trees, m!]``.
         potentials: the potentials, uint8 ``[trees, m!]``.
     """
@@ -214,7 +214,7 @@ def _change_ports(changes: Array, next_change: int, block: int, ports: Array) ->
     """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
 
     Args:
-        changes: these nodes and their ports, as `Blocks.changes`.
+        changes: the array `Blocks.changes`, which lists these nodes and their ports.
         next_change: the index of the first change in this block or a later one.
         block: the number of the block.
         ports: the ports of the block's nodes, uint8 ``[trees, m!]``; changed.
@@ -254,7 +254,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
     """Write the potentials of a row's parents if all nodes of the row have the same port.
 
     Args:
-        neighbours: the index in the block of each node's neighbour across that port.
+        neighbours: the index in the block of each node's neighbour across the row's port.
         level: the potentials of the block's nodes.
         parents: the potentials of the parents; overwritten.
     """
@@ -298,14 +298,14 @@ def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
 
     Args:
         own: the potentials of the nodes.
-        flags: the potentials of their parents, which are overwritten.
+        flags: the potentials of the nodes' parents; overwritten.
         recorded: the smallest potential that must be recorded.
     """
     limit = np.uint8(recorded)
     for order in range(len(own)):
         value = own[order]
-        # The difference is 0 if the parent's potential is smaller by 1. For a potential of 0 it
-        # could wrap around to 0, so this potential is detected separately.
+        # The difference is 0 if the parent's potential is smaller by 1. For a potential of 0 the
+        # difference could wrap around to 0, so the potential 0 is detected separately.
         flags[order] = (
             np.uint8(value - flags[order] - np.uint8(1))
             | np.uint8(value == 0)
@@ -387,7 +387,7 @@ def _record_exception(found: Findings, block: int, tree: int, index: int) -> boo
 
 @jit
 def _record_potential(found: Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Update a tree's largest potential, and record the nodes that have it as witnesses."""
+    """Record a node as a witness of its tree's largest potential, which ``value`` may raise."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -408,11 +408,11 @@ def _count_loads(
     the row have the same port in a tree, this tree is counted once for all of them.
 
     Args:
-        n: the size of S_n.
+        n: the number of symbols of S_n.
         ports: the ports of the block's nodes, uint8 ``[trees, m!]``.
         begin: the index in the block of the row's first node.
         size: the number of nodes of the row.
-        is_varying: whether the nodes of the row have different ports in each tree, ``[trees]``.
+        is_varying: for each tree, whether the ports of the row's nodes differ, bool ``[trees]``.
         load: the number of links by load, int64 ``[trees + 1]``; changed.
     """
     same = np.uint64(0)
@@ -425,7 +425,7 @@ def _count_loads(
         else:
             same += _counter_of(n, ports[tree, begin])
     # In most rows, every tree but at most one uses the same port at all nodes. So count all nodes
-    # at once and correct the count for that tree; this avoids a loop over nodes and trees.
+    # at once and correct the count for that tree, which avoids a loop over nodes and trees.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -461,7 +461,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
     """Add the links of some nodes to the histogram ``load``, the number of links by load.
 
     Args:
-        n: the size of S_n.
+        n: the number of symbols of S_n.
         users: packed counters: the number of trees that use each port, the same at all the nodes.
         nodes: the number of nodes.
         load: the histogram, int64 ``[trees + 1]``; changed.
@@ -475,7 +475,7 @@ def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
     """Update the histogram ``load``, the number of links by load, for one more tree.
 
     Args:
-        n: the size of S_n.
+        n: the number of symbols of S_n.
         users: packed counters: the number of other trees that use each port. The histogram counts
             these trees already.
         row: the port of each node in the tree.

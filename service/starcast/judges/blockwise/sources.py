@@ -22,8 +22,8 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Maximum number of first symbols that vary within a block; its nodes share all later symbols. With
-#: 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
+#: Maximum number of leading symbols that vary within a block, whose nodes share all other symbols.
+#: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
 #: cache.
 MAX_BLOCK = 7
 #: Maximum n: a 64-bit integer counts the trees that use each port, with 4 bits per port, so there
@@ -45,12 +45,12 @@ Address = tuple[int, int, int]
 class Source:
     """A forest in closed form: formulas determine the parent ports of its nodes.
 
-    The formulas describe the forest with the identity as root. The forest with the id ``id`` is
-    its image under an automorphism: rotations, followed by the translation to ``root``.
+    The formulas describe a forest with the identity as root. The forest with the id ``id`` is the
+    image of that forest under an automorphism: rotations, then the translation to ``root``.
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
-        blocks: the formulas.
+        blocks: the formulas for the identity as root.
         exceptions: the addresses of the nodes at which the potential (see `formulas`) need not
             decrease by 1 to the parent.
         root: the root of the forest, uint8 ``[n]``.
@@ -65,7 +65,7 @@ class Source:
 
     @property
     def n(self) -> int:
-        """The size of S_n."""
+        """The number of symbols of S_n."""
         return self.blocks.n
 
     @property
@@ -106,8 +106,8 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these; also with arguments in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of first symbols that vary within a block.
-        **arguments: the arguments of the construction; see `starcast.forest`.
+        m: the number of leading symbols that vary within a block.
+        **arguments: the arguments of the construction, such as ``base``.
 
     Raises:
         InputError: the topology is not a star graph, the construction has no closed form, or the
@@ -128,9 +128,9 @@ def closed_form(
         )
     if base not in _KINDS:
         raise InputError(
-            f"'{base or entry.name}' cannot be verified by blocks"
-            + ("" if base else " without a base, the construction that it changes"),
-            hint=f"choose {', '.join(_KINDS)}, or {' or '.join(_CHANGES)} based on one of them",
+            f"'{base or entry.name}' cannot be verified block by block"
+            + ("" if base else " without a base construction"),
+            hint=f"choose {', '.join(_KINDS)}, or {' or '.join(_CHANGES)} of one of them",
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
     parsed = identity if root is None else permutations.parse(root, n)
@@ -146,18 +146,18 @@ def closed_form(
 def _read_size(spec: str) -> int:
     if not (spec[:1] == "S" and spec[1:].isdecimal() and spec.isascii() and len(spec) <= 6):
         raise InputError(
-            f"'{spec}' cannot be verified by blocks: it is not a star graph",
+            f"'{spec}' cannot be verified block by block: it is not a star graph",
             hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     n = int(spec[1:])
     if n > LARGEST:
         raise LimitError(
-            f"{spec} is too large to be verified by blocks",
+            f"{spec} is too large to be verified block by block",
             hint=f"choose a star graph, S3 to S{LARGEST}",
         )
     if n < 3:
         raise InputError(
-            f"{spec} is too small to be verified by blocks",
+            f"{spec} is too small to be verified block by block",
             hint="omit `blocks`: the forest fits into memory",
         )
     return n

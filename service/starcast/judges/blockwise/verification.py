@@ -40,15 +40,15 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, so that a task takes some seconds: for formulas that are evaluated
-#: for whole rows, and for formulas that are evaluated node by node.
+#: Number of tree edges per task, which then takes some seconds: for formulas that are evaluated for
+#: whole rows, and for formulas that are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
 #: Memory of a task in bytes, for the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
 #: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
-#: In larger star graphs this would take too long.
+#: In larger star graphs, following all nodes would take too long.
 _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.
@@ -123,9 +123,9 @@ def verify_blocks(
     """Prove that every tree of a forest in closed form is spanning, and measure heights and loads.
 
     Args:
-        source: the forest.
+        source: the forest in closed form.
         jobs: the number of processes; by default one per core if the work is large enough.
-        reporter: receives the progress.
+        reporter: reports the progress.
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Raises:
@@ -181,7 +181,7 @@ def run_ranges(
 
 
 def examine_range(source: Source, blocks: Range) -> RangeResult:
-    """Examine every tree edge of the nodes of a range of blocks.
+    """Examine, in a range of blocks, the tree edges from all nodes to their parents.
 
     Raises:
         RejectedError: a parent is not closer to the root; the message names tree, node and port.
@@ -271,7 +271,7 @@ class _Follower:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        # Consecutive nodes of a path are often in the same block.
+        # Consecutive nodes of a path are often in the same block, so the latest blocks are cached.
         self._read = lru_cache(maxsize=64)(
             partial(judge.read_block, source.blocks, build_tables(source.blocks.m))
         )
@@ -397,11 +397,11 @@ def verify_shard(
     """Examine one shard of the blocks of a forest, and write the results to a file.
 
     Args:
-        source: the forest.
-        shard: the shard.
+        source: the forest in closed form.
+        shard: the shard to examine: its number and the number of all shards.
         file: the path of the result file; an existing file is replaced only by a complete one.
         jobs: the number of processes; by default one per core if the work is large enough.
-        reporter: receives the progress.
+        reporter: reports the progress.
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Returns:
@@ -423,7 +423,7 @@ def verify_shard(
 
 
 def merge_blocks(files: Sequence[Path]) -> BlockVerification:
-    """Merge the shards of a verification, and return the verified forest.
+    """Merge the shards of a verification, and return the results for the entire forest.
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.

@@ -55,10 +55,10 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
         schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
             rows with the same source, tree and link form one hop, which ends when its last unit
             arrives.
-        faults: nodes and links; see `simulate`. A hop is blocked if its link, sender or receiver
-            fails before the hop ends. The acknowledgement of a hop returns over the same link after
-            the last hop in the subtree beyond the link; the acknowledgement is blocked if the link
-            or one of its ends has failed by then.
+        faults: faulty nodes and links, as for `simulate`. A hop is blocked if its link, sender or
+            receiver fails before the hop ends. The acknowledgement of a hop returns over the same
+            link after the last hop in the subtree beyond the link; the acknowledgement is blocked
+            if the link or one of its ends has failed by then.
 
     Raises:
         InputError: the schedule is not an allgather that traverses each tree depth first, it
@@ -127,7 +127,7 @@ class _Traversals:
 
         Returns:
             The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
-            hops that each of them completed.
+            hops that each stalled traversal completed.
         """
         links = Links(outages.topology)
         hop = np.arange(len(self._traversal_of_hop))

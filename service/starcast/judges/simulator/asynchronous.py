@@ -76,11 +76,11 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch that has one step; return when each of them ends.
+        """Execute the packets of a batch with one step; return the end time of each packet.
 
         Args:
-            batch: the batch.
-            free: for each chain, when each link or node is free; changed.
+            batch: a batch with a single step.
+            free: for each chain, the time from which each link or node is free; updated in place.
         """
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
@@ -100,7 +100,7 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch that has several steps; return when each of them ends.
+        """Execute the packets of a batch with several steps; return the end time of each packet.
 
         The function F of the module docstring is iterated until the times no longer change. The
         parameters are those of `_execute_step`.
@@ -196,8 +196,8 @@ class _Queue:
     def previous_end(self, end: Times) -> Times:
         """Return, for each packet, when the previous packet in its queue ends.
 
-        For the first packet of a queue, this is the time from which its link or node is free. The
-        argument ``end`` contains the end times of all packets.
+        For the first packet of a queue, the result is the time from which its link or node is free.
+        The argument ``end`` contains the end times of all packets.
         """
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
@@ -238,8 +238,8 @@ class _FirstQueue:
         """Return when each packet ends.
 
         Args:
-            ready: when all units of each packet are at its sender, in the order of `_Queue.order`,
-                which the result also has.
+            ready: when all units of each packet are at the packet's sender. This array and the
+                result have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -258,10 +258,10 @@ class CriticalSend(NamedTuple):
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
-        start: when the packet starts.
-        end: when its units are at the receiver.
+        start: the time at which the packet starts.
+        end: the time at which all units of the packet are at the receiver.
         waits_for: the reason why the packet did not start earlier. ``step``: the previous step had
-            not ended. ``unit``: its last unit had not arrived. ``link``, ``sender`` or
+            not ended. ``unit``: a unit of the packet had not arrived. ``link``, ``sender`` or
             ``receiver``: this resource was busy. Empty if the packet starts at 0.
     """
 

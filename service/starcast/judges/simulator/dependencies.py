@@ -69,7 +69,7 @@ class Dependencies(ABC):
     Attributes:
         size: the number of arrival times.
         initial: the indices of the arrival times of units at their sources.
-        unique: True if at most one row writes each arrival time, and no row an initial one.
+        unique: True if at most one row writes each arrival time, and no row writes an initial one.
     """
 
     size: int
@@ -86,7 +86,7 @@ class Dependencies(ABC):
 
 
 class PairDependencies(Dependencies):
-    """Dependencies with an arrival time for each (node, unit) pair, or for each that occurs."""
+    """Dependencies with one arrival time for each (node, unit) pair, or each pair that occurs."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -104,11 +104,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the index of the arrival time of each row's unit at its sender."""
+        """Return, for each row, the index of the time at which the unit arrives at the sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the index of the arrival time of each row's unit at its receiver."""
+        """Return, for each row, the index of the time at which the unit arrives at the receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -122,7 +122,7 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the arrival time of its unit at its sender.
+        """Return, for each row, the index of the time at which the unit arrives at the sender.
 
         The row that delivered the unit writes this arrival time. The index is 0 if the sender is
         the unit's source.

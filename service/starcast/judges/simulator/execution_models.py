@@ -131,10 +131,10 @@ def timing(
     Args:
         schedule: any schedule that `starcast.simulate` accepts.
         unit_bytes: bytes per unit.
-        t_s: T_s, the start-up time of a packet.
-        t_c: T_c, the time per byte.
+        t_s: T_s, the start-up time of a packet, in any time unit.
+        t_c: T_c, the time per byte, in the same time unit.
         execution: the execution model, as described above.
-        faults: faulty nodes and links; see `starcast.simulate`.
+        faults: faulty nodes and links, as for `starcast.simulate`.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
@@ -168,7 +168,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     if violation is not None:
         raise RejectedError(
             f"the time of {schedule.id} is undefined, because the schedule is invalid: {violation}",
-            hint="correct its rows",
+            hint="correct the rows of the schedule",
         )
     return executed
 
@@ -279,8 +279,8 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
     """Return the (node, unit) pairs that must be complete at the end of a reduction.
 
     Returns:
-        For each required pair, its node, its unit, and the step after which the node has the
-        complete unit.
+        Three arrays: for each required pair, the node, the unit, and the step after which the node
+        has the complete unit.
     """
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)

@@ -65,13 +65,13 @@ class Fault:
         if not is_integer or not 1 <= self.step < _NEVER:
             shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
-                f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
-                hint="use a step number from 1 on; step 1 means from the start",
+                f"the fault {what!r} needs an integer step from 1 to {_NEVER - 1}, not {shown}",
+                hint="use a positive integer; step 1 means from the start",
             )
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3``; see `parse_fault`.
+        """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3`` (rank 6 from step 3 on).
 
         Raises:
             InputError: the string is not a fault.
@@ -85,7 +85,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with labels of a topology's nodes; a link begins at its lower rank.
+        """Return this fault with node labels of a topology; of a link, the lower rank comes first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -188,7 +188,7 @@ def execute_under_faults(
     Args:
         rows: rows with valid nodes, ports and units.
         postcondition: the postcondition of the rows, which determines the source of each unit.
-        outages: the faults.
+        outages: the faulty nodes and links, with the first step of each outage.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
 
     Returns:
@@ -216,7 +216,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
-        faults: nodes, links and `Fault` objects; see `starcast.simulate`.
+        faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
         InputError: a fault is neither a node nor a link.
@@ -257,7 +257,7 @@ def _find_links_up(rows: Rows, outages: Outages) -> Mask:
 def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
         raise InputError(
-            f"the faults are {faults!r}, not a list",
+            f"the faults must be a list, but are {faults!r}",
             hint="use a list of nodes and pairs: faults=['21345']",
         )
     return faults

@@ -141,8 +141,8 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
-#: Maximum number of pairs if there are too few rows to deliver them, because a row of a file or of
-#: a plug-in names a unit with a large number.
+#: Maximum number of pairs in a schedule with too few rows to deliver them: a row from a file or
+#: plug-in may name a unit with a very large number.
 _MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
@@ -155,7 +155,7 @@ class PairIndex(ABC):
 
     @abstractmethod
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each pair; nodes and units must exist."""
+        """Return the index of each (node, unit) pair; the nodes and units must exist."""
 
     def initial(self, postcondition: Postcondition) -> Indices:
         """Return the indices of the pairs that are held from the start: each unit at its source."""
@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each (node, unit) pair; pairs that cannot be held map to the last."""
+        """Return the index of each (node, unit) pair; others map to the last index."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -300,7 +300,7 @@ class ArrivalTimes(Deliveries):
         return np.flatnonzero(time >= rows.step[selection])
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row that sends a unit before it has arrived at the sender."""
+        """Find the first row that sends a unit before the unit has arrived at the sender."""
         for batch in self.rows.batches(self.end):
             early = self.early(batch)
             if len(early):

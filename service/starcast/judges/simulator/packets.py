@@ -56,7 +56,7 @@ class PacketColumns(NamedTuple):
     """Packets as columns, in the order of steps.
 
     Attributes:
-        step: int64 ``[packets]``.
+        step: int64 ``[packets]``, the step of each packet.
         sender: int64 ``[packets]``, the ranks of the senders.
         port: int64 ``[packets]``, the ports of the senders.
         receiver: int64 ``[packets]``, the ranks of the receivers.
@@ -131,7 +131,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The index of each row's directed link, ``[rows]``; see `Links`.
+        """The index of each row's directed link among the topology's `Links`, ``[rows]``.
 
         In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
@@ -140,7 +140,7 @@ class Packets:
         return self.links.number(self.sender, self.port)
 
     def columns(self) -> PacketColumns:
-        """Return the packets as columns; sender and receiver are those of the first row."""
+        """Return the packets as columns; sender and receiver are those of a packet's first row."""
         return PacketColumns(
             step=self.first_of(self.step).astype(np.int64),
             sender=self.first_of(self.sender).astype(np.int64),
@@ -236,8 +236,8 @@ class Ticks:
         per_unit: the time per unit over a link of capacity 1, in ticks.
         start_ups: the start-up time of each directed link with its latency, in ticks, with the
             indices of `Links`; a single number if all are equal.
-        per_units: the time per unit of each directed link in ticks, in the same form.
-        never: a time after every execution, in ticks.
+        per_units: the time per unit on each directed link, in ticks, in the form of ``start_ups``.
+        never: a time after the end of every execution, in ticks; means that a unit never arrives.
     """
 
     start_ups: "Times | int"
@@ -291,7 +291,7 @@ class Ticks:
         return simulation.steps * self._most_start_up + sent * self._most_per_unit
 
     def full(self, size: int, value: int) -> Times:
-        """Return an array of ``size`` equal times, in the dtype of times."""
+        """Return an array of ``size`` times that all equal ``value``, in the dtype of times."""
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64], link: Integers | None = None) -> Times:

@@ -74,7 +74,7 @@ class Rows:
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
-        """Return the violation of a rule by a row, with a sentence that describes it."""
+        """Return the violation of a rule by a row, including the sentence that reports it."""
         sender = self._label(self.sender[row])
         receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
@@ -84,7 +84,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on, or None.
 
         Args:
-            begin: the index of the row that the masks have at index 0.
+            begin: the row to which index 0 of each mask belongs.
             checks: pairs of a mask of rows and the rule that these rows violate. If a row violates
                 several rules, the first one is reported.
         """
@@ -219,7 +219,7 @@ class Links:
 
 
 class Receivers:
-    """Looks up the receiver of each row, given its sender and port."""
+    """Looks up the receivers of rows from the senders and ports of these rows."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)

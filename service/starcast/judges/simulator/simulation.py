@@ -81,13 +81,13 @@ class Traffic:
         """Count the links used in each step, and the units in the largest packet of each step.
 
         Returns:
-            Both numbers for each step, int64 ``[steps]`` each.
+            Two arrays with these numbers, int64 ``[steps]`` each.
         """
         step = self.rows.step[executed]
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
         begins = np.flatnonzero(~same_packet)
-        # Steps are sorted, so they are counted without the copy as int64 that np.bincount makes.
+        # Steps are sorted, so `searchsorted` can count them; `bincount` would copy them as int64.
         every_step = np.arange(1, steps + 1, dtype=step.dtype)
         links = np.diff(np.searchsorted(step[begins], every_step, side="right"), prepend=0)
         if len(begins) == len(step):  # every packet has one unit
@@ -202,8 +202,8 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 
     Args:
         step: the steps, ascending.
-        sender: ranks.
-        receiver: ranks.
+        sender: the ranks of the senders.
+        receiver: the ranks of the receivers.
         packet: whether each row is the first of its packet.
     """
     again = np.zeros(len(step), dtype=bool)
@@ -255,8 +255,8 @@ def _last_step(step: Integers, width: int = 2) -> int:
     if last > max(_MAX_SPARSE_STEPS, len(step)):
         raise LimitError(
             f"{last:,} steps are too many for a schedule of {pluralize(len(step), 'row')}",
-            hint=f"number the steps from 1, without gaps; up to {_MAX_SPARSE_STEPS:,} steps can "
-            "have gaps",
+            hint="number the steps from 1, without gaps; gaps are allowed if the last step is at "
+            f"most {_MAX_SPARSE_STEPS:,}",
         )
     if 8 * width * last > memory.physical():
         raise LimitError(
@@ -286,7 +286,7 @@ _EXAMPLES = 10
 #: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: A step profile: for each step the values of `PROFILE_COLUMNS`. Failed runs have none.
+#: A step profile: for each step the values of `PROFILE_COLUMNS`. A failed run has no profile.
 Profile = Sequence[tuple[int, ...]]
 
 
@@ -342,7 +342,7 @@ class Executed(NamedTuple):
     """The executed rows of a schedule, with the results of their simulation.
 
     Attributes:
-        simulation: the results.
+        simulation: the results of the simulation.
         rows: all rows in the order of time; under faults, the rows of all sources.
         selection: the executed rows: a slice from the first row on, or under faults a mask of
             ``rows``.
@@ -436,11 +436,11 @@ def execute_outages(
     violation: Violation | None = None,
     attempted: Mask | None = None,
 ) -> Executed:
-    """Execute a schedule, whose rows have valid addresses, under faults.
+    """Execute a schedule under faults; its rows must have valid nodes, ports and units.
 
     Args:
         schedule: a schedule that is not symmetric.
-        outages: the faults.
+        outages: the faulty nodes and links, with the first step of each outage.
         violation: the violation at which the execution ends, if any.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """

@@ -74,7 +74,7 @@ class Lanes:
 
         Args:
             node: a node of each row, such as its sender.
-            rows: the rows.
+            rows: the rows of the reduction, one per given node.
         """
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
@@ -94,7 +94,7 @@ class Sums(Deliveries):
 
     Args:
         postcondition: the postcondition of the rows.
-        rows: rows with valid addresses and without double counting.
+        rows: rows with valid nodes, ports and units, and without double counting.
         end: the number of rows to execute.
         counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
             default all endpoints.
@@ -130,8 +130,8 @@ class Sums(Deliveries):
         """Return the step after which each node has the complete unit, or `never`.
 
         Args:
-            node: the nodes.
-            unit: a unit for each of the nodes.
+            node: the ranks of nodes.
+            unit: for each of these nodes, the number of a unit.
         """
         pair = node.astype(np.int64) * self.postcondition.units + unit
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
@@ -216,7 +216,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 
     Args:
         postcondition: the postcondition of the rows.
-        rows: rows with valid addresses.
+        rows: rows with valid nodes, ports and units.
         end: the number of rows to check.
     """
     lanes = Lanes(postcondition, rows, end)
@@ -254,7 +254,7 @@ def _find_overlap(
 
     Args:
         postcondition: the postcondition of the rows.
-        rows: the rows.
+        rows: the rows of the reduction.
         lanes: the lanes of the rows.
         added: the indices of all rows that add a sum.
         odd: the lanes to execute, in which a node sends its sum twice, or adds to it after sending.
@@ -290,7 +290,7 @@ def _add_sets(
     """Add, for each row, the sender's set of contributors to the receiver's set.
 
     Args:
-        rows: the rows.
+        rows: the rows of the reduction.
         index: the indices of the rows to execute, in the order of steps.
         source: the index in ``sets`` of each sender's set.
         target: the index in ``sets`` of each receiver's set.
