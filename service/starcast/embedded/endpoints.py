@@ -1,4 +1,4 @@
-"""Addresses of the two databases: those in the settings, or else those of the embedded servers.
+"""Addresses of the two databases, from the settings or from the embedded servers.
 
 Nearly every command needs the addresses, so this module imports neither the servers nor a driver.
 """
@@ -57,7 +57,7 @@ def store_url(settings: "Settings") -> "URL":
 
 
 def migration_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database for the role that owns, upgrades and restores it.
+    """Return the URL of the PostgreSQL database for the role that owns and migrates the tables.
 
     Raises:
         InputError, UnavailableError: the URL cannot be determined; see `store_url`.
@@ -72,7 +72,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of the embedded Neo4j of a home. PostgreSQL need not be running.
+    """Return the address of a home's embedded Neo4j. PostgreSQL need not be running.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -83,7 +83,7 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of the embedded PostgreSQL of a home, for a role. Neo4j need not be running.
+    """Return the URL of a home's embedded PostgreSQL for a role. Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
@@ -99,7 +99,7 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
     if is_missing:
         raise UnavailableError(
             f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
-            hint="run 'starcast up', which creates it",
+            hint="run 'starcast up', which creates the role",
         )
     password = stack_home.password(file.name)
     return URL.create(_DRIVER, ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE)

@@ -2,7 +2,7 @@
 
 ::
 
-    stack.lock    held while a process starts, stops or rebuilds the servers; names its task
+    stack.lock    held while a process starts, stops or rebuilds servers; names the process's task
     rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
@@ -44,8 +44,8 @@ STORE_DATABASE = "starcast"
 #: Name of the file in a cache folder that lists the homes whose servers use the folder.
 HOMES = "homes"
 #: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
-#: command line identifies a server; start times only detect the unlikely case that its process id
-#: was reused.
+#: command line identifies a server; start times only detect the unlikely case that a process id was
+#: reused.
 _CLOCK_TOLERANCE = 60.0
 
 
@@ -207,7 +207,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and the data that it protects do not exist.
+        """Return a password; create a missing password, unless the data that it protects exist.
 
         Args:
             name: the name of the password file.
@@ -220,7 +220,7 @@ class Home:
         if not file.exists():
             if data is not None and data.exists():
                 raise UnavailableError(
-                    f"the password file {file} is missing, which protects the data in {data}",
+                    f"the password file {file}, which protects the data in {data}, is missing",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
                     "your ingests",
                 )

@@ -40,10 +40,10 @@ ServerState = Literal[
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Time limit in seconds for a clean shutdown. Then processes are killed, so that `down` takes at
-#: most 15 seconds.
+#: Time limit in seconds for a clean shutdown. Remaining processes are then killed, so that `down`
+#: takes at most 15 seconds.
 _SHUTDOWN_SECONDS = 11.0
-#: Time limit in seconds for an answer of a running server, sufficient even on a busy machine.
+#: Seconds within which a running server must answer; sufficient even on a busy machine.
 _RESPONSE_SECONDS = 3.0
 _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.

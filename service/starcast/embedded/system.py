@@ -387,11 +387,11 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold the lock on a file. The kernel releases it when the process ends, even if it is killed.
+    """Hold the lock on a file. The kernel releases the lock when the process ends or is killed.
 
     Args:
         path: the lock file, created if missing.
-        on_wait: called once if another process or thread holds the lock, before waiting for it.
+        on_wait: called once, before waiting, if another process or thread holds the lock.
         task: the activity of this process while it holds the lock, which `read_lock_holder` returns
             to other processes.
     """

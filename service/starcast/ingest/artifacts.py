@@ -71,7 +71,7 @@ class Artifact:
 
     @property
     def spec(self) -> str:
-        """Spec of the artifact's topology: the beginning of the artifact's id."""
+        """Spec of the artifact's topology, with which the artifact's id begins."""
         return self.id.partition(":")[0]
 
     @property
@@ -94,12 +94,12 @@ class Artifact:
 
     @property
     def build_order(self) -> tuple[int, str]:
-        """Key that sorts artifacts for building: topologies, then forests, then schedules."""
+        """Sort key that puts topologies first, then forests, then schedules."""
         return (models.KINDS.index(self.kind), self.id)
 
     @property
     def deletion_order(self) -> tuple[int, str]:
-        """Key that sorts artifacts for deletion: schedules, then forests, then topologies."""
+        """Sort key that puts schedules first, then forests, then topologies."""
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:

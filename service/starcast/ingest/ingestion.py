@@ -171,7 +171,7 @@ def drop(
             because the server might use another port.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
-        cascade: also delete the artifacts that depend on it.
+        cascade: also delete the artifacts that depend on the artifact.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages; the first names the method and its estimated time.
         method: ``bolt`` deletes in transactions of limited size, ``import`` imports the remaining
@@ -183,8 +183,8 @@ def drop(
 
     Raises:
         NotFoundError: the artifact is not stored.
-        RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
-            requested that would delete data of other programs.
+        RejectedError: other artifacts depend on the artifact, and ``cascade`` is False; or an
+            import was requested that would delete data of other programs.
         BusyError: another process is changing the stores.
         InputError: an import was requested for a server that is not the embedded one.
         LimitError: an import was requested that exceeds the limits on rows or the free disk space.

@@ -88,7 +88,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the topologies that a rebuild deletes, with all relationships at their nodes."""
+        """Return the specs of the topologies whose nodes, with all relationships, are deleted."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -158,7 +158,7 @@ class ImportLoader:
         return share_seconds(artifacts, time.monotonic() - began)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:  # noqa: ARG002
-        """Return None: not only some topologies, but the entire store is replaced."""
+        """Return None, because a rebuild replaces the entire store, not only some topologies."""
         return None
 
 

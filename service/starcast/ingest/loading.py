@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A newly stored artifact: its numbers of nodes and relationships, and the duration."""
+    """A newly stored artifact: its numbers of nodes and relationships, and the load duration."""
 
     kind: str
     id: str
@@ -251,7 +251,8 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 def forget(session: Session, artifact: Artifact, error: str | None = None) -> None:
     """Delete an incomplete artifact from PostgreSQL.
 
-    With an error, its row in ``materialization`` remains, with the state ``failed`` and the error.
+    If ``error`` is given, the artifact's row in ``materialization`` remains, with the state
+    ``failed`` and the error.
     """
     repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
@@ -349,7 +350,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records; each artifact has its size."""
+    """Return the state of each artifact that PostgreSQL records; the artifacts have sizes."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

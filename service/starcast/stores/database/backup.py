@@ -53,8 +53,8 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: Beginnings of the SQLSTATEs of errors for rejected rows: invalid data, a violated constraint, an
-#: exceeded limit.
+#: SQLSTATE prefixes of errors about rejected rows: invalid data, a violated constraint, an exceeded
+#: limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
@@ -114,7 +114,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row count of each nonempty table, except tables that have rows in every store."""
+    """Return the row count of each nonempty table, by name; skip tables that are never empty."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
@@ -196,7 +196,7 @@ def restore(
     artifact counts as complete, because the graph does not hold the restored artifacts.
 
     Args:
-        engine: the database, as its owner.
+        engine: the database, connected as the owner of the tables.
         file: the backup.
         reporter: reports that existing rows are being backed up.
         keep: file to which existing data are backed up before they are replaced. If None, a store
@@ -291,7 +291,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
             copy.write(chunk)
     for column in Base.metadata.tables[name].columns:
         if column.identity is not None:
-            # New rows continue the numbering.
+            # COPY does not advance the sequence, so new rows would reuse restored numbers.
             numbers = "select setval(pg_get_serial_sequence({}, {}), max({})) from {}"
             literals = map(sql.Literal, (name, column.name))
             identifiers = map(sql.Identifier, (column.name, name))
@@ -422,7 +422,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
         raise not_a_backup(file, f"{place} of its {_MANIFEST} is invalid") from None
-    # In the first format, the manifest also lists alembic's table with the revision.
+    # In the first format, the manifest also lists alembic's version table.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):

@@ -43,7 +43,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
     Args:
         file: the backup, for messages.
         decoder: the program pg_restore.
-        dump: the dump of the backup.
+        dump: path of the dump, extracted from the backup.
         tables: the tables that the manifest names.
 
     Raises:
@@ -66,7 +66,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
     Args:
         file: the backup, for messages.
         decoder: the program pg_restore.
-        dump: the dump of the backup.
+        dump: path of the dump, extracted from the backup.
         table: the name of the table.
 
     Raises:

@@ -269,7 +269,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
     Comments, views and privileges are written again even if the revision is already the newest.
 
     Args:
-        engine: the database, as the owner of the tables.
+        engine: the database, connected as the owner of the tables.
         reporter: reports the revision before and after the upgrade.
         writer: another role that gets the writer's privileges.
 
@@ -349,7 +349,7 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     # PostgreSQL refuses to drop a table that a view reads.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
-        # In later revisions, a view of this name belongs to another program.
+        # From revision 0016 on, a view with this name belongs to another program.
         views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
@@ -379,7 +379,7 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
-        # A message about a view does not contain its name, but the detail does.
+        # A message about a view does not contain the view's name, but the detail does.
         detail = error.orig.diag.message_detail if isinstance(error.orig, psycopg.Error) else None
         raise RejectedError(
             f"the tables cannot be migrated: {first_line(error)}"
@@ -400,7 +400,7 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 
 
 def differences(engine: Engine) -> list[str]:
-    """Return descriptions of the changes that the schema needs to be as starcast expects.
+    """Return descriptions of the changes that would make the schema match starcast's models.
 
     The changes concern differences between the tables and the models, missing views, and objects of
     other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
@@ -464,7 +464,7 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # Whether each role may write. The reader may only read, even if the settings name it as writer.
+    # True grants write access. The reader gets none, even if the settings name it as the writer.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])

@@ -71,7 +71,7 @@ def _pack_links(network: Network) -> bytes:
 
 
 def load_network(session: Session, spec_or_name: str) -> Network | None:
-    """Return the stored network with the given spec or name, or None if there is none.
+    """Return the stored network with the given spec or name, or None if no such network is stored.
 
     Raises:
         InputError: several networks have this name.

@@ -128,7 +128,7 @@ def save_experiment(
     Args:
         session: an open session; nothing is committed.
         name: the name of the experiment.
-        grid: its grids as JSON values; empty for a collection of single runs.
+        grid: the experiment's grids as JSON values; empty for a collection of single runs.
         points: the number of points in the grids; None without grids.
     """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)

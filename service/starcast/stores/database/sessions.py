@@ -35,6 +35,7 @@ from starcast.support.text import describe_activity, pluralize
 #: With a silent server, a command fails after 30 seconds: this silence, a probe with its own time
 #: limit, and one attempt to reconnect.
 SILENT_SECONDS = 20.0
+#: Seconds to wait for the probe's connection, and for each part of the probe's answer.
 PROBE_SECONDS = 5
 #: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
 CANCEL_SECONDS = 1
@@ -95,9 +96,9 @@ _NO_TIME_LIMITS = text(
 #: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
 STORE_LOCK = "store"
 #: Name of an execution option of engines. Its value is the `Lock` of the store, which the sessions
-#: of the engine verify, or None if these sessions may only read.
+#: of the engine verify, or None if these sessions are read-only.
 _HELD = "starcast_store_lock"
-#: Name of a connection's execution option, which is True if its transactions may only read.
+#: Name of a connection's execution option; True makes the connection's transactions read-only.
 _READING = "starcast_reading"
 
 
@@ -228,7 +229,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
-        # The transaction begins here, with the engine's option; see `_set_up_transaction`.
+        # The transaction begins here; `_set_up_transaction` makes it read-only if required.
         is_reading = engine.get_execution_options().get(_HELD, True) is None
         session.connection(execution_options={_READING: is_reading})
         verify_store_lock(engine, session)
@@ -492,7 +493,7 @@ def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psyco
     try:
         with driver.cursor().copy(statement) as copy:
             yield copy
-    # SQLAlchemy knows nothing of the copy, so it does not convert the driver's errors.
+    # SQLAlchemy is not involved in the COPY, so it does not convert the driver's errors.
     except psycopg.Error as error:
         raise DBAPIError.instance(statement.as_string(), None, error, psycopg.Error) from error
 

@@ -348,7 +348,7 @@ def join_blocks(
 ) -> Rows:
     """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
 
-    The other arguments are the attributes of the result; see `Rows`.
+    The result has the given relationship type, artifact id and topology, even without blocks.
     """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
@@ -424,12 +424,12 @@ class GraphArtifact:
     Attributes:
         label: label of the artifact's node.
         properties: all declared properties of the artifact's node except the state.
-        topology: the artifact's topology. If the artifact is itself a topology, the graph also has
-            its nodes.
+        topology: the artifact's topology. The nodes of the topology belong to the artifact only if
+            the artifact is itself a topology.
         blocks: function that returns a new iterator over the relationships, in blocks.
         rows_at: function that returns the relationships at nodes with the given ranks.
-        parent: relationship type, label and id of the artifact on which this artifact depends; None
-            if there is none.
+        parent: relationship type, label and id of the artifact to which this artifact's node is
+            connected; None for a topology, and for a schedule without a forest.
     """
 
     label: Label

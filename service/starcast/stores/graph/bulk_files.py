@@ -122,7 +122,10 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 
 
 def node_bytes(topology: Topology, width: int) -> int:
-    """Return an upper bound on the bytes per node in the import files; see `row_bytes`."""
+    """Return an upper bound on the bytes per node of a topology in the import files.
+
+    The argument ``width`` is the number of digits of the largest node number.
+    """
     # With translations, all labels have the same length.
     labels = topology.labels([0] if topology.has_translations else None).tolist()
     return (
@@ -140,11 +143,11 @@ def node_bytes(topology: Topology, width: int) -> int:
 
 @dataclass
 class BulkFiles:
-    """The import files, the rows written to each, and the numbers assigned to nodes.
+    """The import files, their row counts, and the numbers assigned to nodes.
 
     Attributes:
         folder: the folder of the files.
-        stack: closes the files.
+        stack: the exit stack that closes the files.
         opened: the open file for each label and relationship type.
         rows: number of rows in each file.
         first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
@@ -218,7 +221,7 @@ class BulkFiles:
         self.nodes += 1
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
+        """Write a row for each node of a topology; the :ID is ``first`` plus the node's rank."""
         titles = tuple(find_titles(topology))
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))

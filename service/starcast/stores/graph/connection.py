@@ -1,7 +1,7 @@
 """Connections to Neo4j through the official driver, whose errors this module translates.
 
-Every statement names its database and runs in a managed transaction with its access mode, so that
-routing works and transient errors are retried. The server's notifications about a statement are
+Every statement is sent with the name of the database, and runs in a managed transaction for reading
+or writing, so that routing works and transient errors are retried. The server's notifications about a statement are
 part of its `QueryResult`.
 """
 
@@ -47,7 +47,7 @@ _DISK_FULL = re.compile("space left|disk", re.IGNORECASE)
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything that the driver logs is also part of a QueryResult or of an error. Programs that
-# configure logging still receive it.
+# configure logging still receive the driver's log.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 QueryParameters = Mapping[str, Any]
@@ -141,7 +141,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: its parameters.
+            parameters: values of the statement's parameters, by name.
             timeout: time limit in seconds; None for no limit.
 
         Raises:
@@ -160,7 +160,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: its parameters.
+            parameters: values of the statement's parameters, by name.
             timeout: time limit in seconds; None for no limit.
             row_limit: maximum number of rows to fetch; None for all.
 
@@ -365,7 +365,7 @@ class Graph:
                 )
             return UnavailableError(
                 f"Neo4j at {self.uri} has to be restarted: {text}",
-                hint=f"see its log, then {restart}",
+                hint=f"see the server's log, then {restart}",
             )
         if is_server_fault and _DISK_FULL.search(text):
             return LimitError(
@@ -410,7 +410,7 @@ class Graph:
             )
         return UnavailableError(
             f"Neo4j at {self.uri} failed: {text} ({code})",
-            hint="see its log, or run 'starcast doctor'",
+            hint="see the server's log, or run 'starcast doctor'",
         )
 
 

@@ -108,7 +108,7 @@ class BoltWriter:
         self.write_relationships(artifact.rows, advance)
 
     def write_nodes(self, topology: Topology, advance: Advance) -> None:
-        """Write the nodes of a topology; see `write`."""
+        """Write a topology's nodes in batches; call ``advance`` with the size of each batch."""
         titles = find_titles(topology)
 
         def create(start: int) -> int:
@@ -129,7 +129,7 @@ class BoltWriter:
                 advance(count)
 
     def write_relationships(self, rows: Rows, advance: Advance) -> None:
-        """Write the relationships of an artifact; see `write`."""
+        """Write an artifact's relationships in batches; call ``advance`` with each batch size."""
         with self._graph.concurrent(2) as pool:
             for batches in rows.batches(self._batch):
                 created = sum(pool.map(self._create, batches))
@@ -159,7 +159,7 @@ class BoltWriter:
 def create_constraints(graph: Graph) -> None:
     """Create the missing uniqueness constraints.
 
-    Their indexes also serve to look up nodes by key.
+    Neo4j also uses the indexes of the constraints to look up nodes by key.
     """
     # Creating the constraint on the keys of nodes takes longest, so it begins first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
@@ -209,7 +209,7 @@ _CREATE_NODES = (
 def create_statement(relationship: Relationship) -> str:
     """Return the Cypher that creates a batch of relationships of one type.
 
-    Its parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
+    The statement's parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
     """
     columns = [f"{name}: r[{index}]" for index, name in enumerate(relationship.columns, start=1)]
     properties = ", ".join([f"{relationship.artifact_property}: $artifact", *columns])
