@@ -40,7 +40,7 @@ def figures() -> Iterator[Figure | Growth]:
 
 
 def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
-    """Yield the seconds that each library needs for S_n."""
+    """Yield the name of each library and the seconds that the library needs to build S_n."""
     network = topology(f"S{n}")
     links = libraries.list_links(network) if n <= LIMITS["NetworkX"] else []
     works: dict[str, Callable[[], object]] = {

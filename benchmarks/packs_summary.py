@@ -43,7 +43,7 @@ def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
 
 
 def describe(values: list[float]) -> str:
-    """Return the median, the range and the number of sorted factors as text."""
+    """Describe sorted speed ratios as text: the median, the range and the number of queries."""
     if not values:
         return "none measured"
     middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))

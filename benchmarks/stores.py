@@ -88,7 +88,7 @@ def _rate(writer: BoltWriter, links: artifacts.Rows) -> float:
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
-    """Return the relationships per second with one MERGE statement each, in one transaction."""
+    """Return the relationships written per second, by one MERGE statement per relationship."""
     ends = zip(range(count), topology.neighbours(2)[:count].tolist(), strict=True)
     statement = (
         "MATCH (a:Node {topology: $t, rank: $a}) MATCH (b:Node {topology: $t, rank: $b}) "

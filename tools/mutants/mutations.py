@@ -119,7 +119,7 @@ class Finder:
 
         Args:
             node: any node.
-            lines: first and last line of its statement, without those of inner statements.
+            lines: first and last line of the node's statement, without lines of inner statements.
             is_bool: whether the node is in a function that returns bool.
         """
         if isinstance(node, ast.stmt):

@@ -179,7 +179,7 @@ class Copy:
         return run if run.failed else run._replace(failed=[test])
 
     def end_processes(self) -> None:
-        """Kill the processes left by a run: those with its variable or in its temporary folders."""
+        """Kill a run's processes, known by an environment variable or their working directory."""
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 is_marked = process.environ().get(MARK) == str(self.folder)

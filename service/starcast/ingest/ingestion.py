@@ -84,7 +84,7 @@ def ingest(
         reporter: receives progress messages.
         on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests use it to
             interrupt the ingest.
-        method: the load method; see `choose_method`.
+        method: the load method; ``auto`` lets `choose_method` choose the faster method.
 
     Raises:
         BusyError: another process is changing the stores.

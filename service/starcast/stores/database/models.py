@@ -235,9 +235,7 @@ class Materialization(Base):
     )
     method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
     expected_nodes: Mapped[Big] = field("number of nodes that the graph must hold")
-    expected_relationships: Mapped[Big] = field(
-        "number of relationships that the graph must hold"
-    )
+    expected_relationships: Mapped[Big] = field("number of relationships that the graph must hold")
     found_nodes: Mapped[Big | None] = field("number of nodes found in the graph")
     found_relationships: Mapped[Big | None] = field("number of relationships found in the graph")
     expected_checksum: Mapped[str] = field("checksum of the built artifact")
@@ -257,7 +255,7 @@ class Experiment(Base):
     name: Mapped[str] = field(
         "name, unique in this database", unique=True, check="{} ~ '^[A-Za-z0-9][A-Za-z0-9._-]*$'"
     )
-    grid: Mapped[dict[str, Any]] = empty_object("parameter grids; {} for a collection of single runs")
+    grid: Mapped[dict[str, Any]] = empty_object("grids as JSON; {} for a collection of single runs")
     points: Mapped[int | None] = field(
         "number of points in the grids; null if no grid exists, or if stored before revision 0002",
         check="{} > 0",

@@ -1,8 +1,8 @@
 """Connections to Neo4j through the official driver, whose errors this module translates.
 
 Every statement is sent with the name of the database, and runs in a managed transaction for reading
-or writing, so that routing works and transient errors are retried. The server's notifications about a statement are
-part of its `QueryResult`.
+or writing, so that routing works and transient errors are retried. The server's notifications about
+a statement are part of its `QueryResult`.
 """
 
 import logging
