@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starcast.support.settings import Settings
 
-#: The driver in the URLs for SQLAlchemy, and the schemes of a URI that users may write.
+#: The driver in URLs for SQLAlchemy, and the URI schemes that users may write.
 _DRIVER = "postgresql+psycopg"
 _POSTGRES_SCHEMES = {"postgresql", _DRIVER, "postgres"}
 _LAST_PORT = 65_535
@@ -43,7 +43,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
 
 
 def store_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database. Its string form hides the password.
+    """Return the URL of the PostgreSQL database. The URL's string form hides the password.
 
     Raises:
         InputError: the URI is not a PostgreSQL URI, or its port is out of range.
@@ -60,7 +60,8 @@ def migration_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database for the role that owns and migrates the tables.
 
     Raises:
-        InputError, UnavailableError: the URL cannot be determined; see `store_url`.
+        InputError: the URI is not a PostgreSQL URI, or its port is out of range.
+        UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home, "owner")

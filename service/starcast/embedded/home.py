@@ -37,7 +37,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: Names of the servers in messages, by their names in file names.
+#: Titles of the servers for messages, by the servers' names in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -103,7 +103,7 @@ class Home:
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that the method `locked` locks.
         rebuild_lock: the file that a process locks while it changes Neo4j's data directory.
-        cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
+        cluster: PostgreSQL's cluster name, which appears in the titles of all server processes.
         markers: for each server, the command-line argument that identifies its process.
     """
 
@@ -336,7 +336,7 @@ class Server(ABC):
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error for a server that refuses the password stored in its home."""
+        """Return the error for a server that refuses the password stored in the home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "

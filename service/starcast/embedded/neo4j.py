@@ -59,8 +59,8 @@ _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
 _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
-#: The only host names that the server can resolve; it makes no DNS request for any other name. On a
-#: machine without a network, the server asks for the machine's name and stops if it is unknown.
+#: The only host names that the server can resolve; the server makes no DNS requests. On a machine
+#: without a network, the server looks up the machine's name, and stops if the name is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
 #: The documented initial password of a new store, with which only the password can be changed.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
@@ -90,7 +90,7 @@ JAVA_OPTIONS = (
 _WRITTEN = Path("run", "classes.jsa")
 #: Time limit in seconds for writing each archive part, which takes 5 seconds on an idle machine.
 _ARCHIVE_SECONDS = 120
-#: Seconds until the next attempt to write an archive after a failed one.
+#: Seconds between a failed attempt to write an archive and the next attempt.
 _ARCHIVE_PAUSE = 24 * 3600
 
 
@@ -223,7 +223,7 @@ class Neo4j(Server):
             shutil.rmtree(folder)
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of the server, and of imports into its home."""
+        """Return all processes of the server, and of imports into the server's home."""
         return system.find_all(system.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
@@ -231,7 +231,7 @@ class Neo4j(Server):
         return JarSet(programs.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
-        """Return the server's jars and, if the settings request Neo4j Browser, its jars too."""
+        """Return the server's jars and, if the settings request the Browser, the Browser's jars."""
         sets = [self.jars(settings)]
         if settings.browser:
             cache = programs.readable_folder(settings.cache, self._account)

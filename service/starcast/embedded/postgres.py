@@ -142,7 +142,7 @@ class Postgres(Server):
         return True
 
     def set_up(self, port: int) -> None:
-        """Create the roles and the database, and set the roles' passwords stored in the home.
+        """Create the roles and the database, and set the roles' passwords from the home folder.
 
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.

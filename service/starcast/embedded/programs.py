@@ -163,7 +163,7 @@ def create_readable(folder: Path) -> None:
 
 
 def find_pg_restore(major: int) -> Path:
-    """Return the path of a pg_restore of the given major version of PostgreSQL, or a newer one.
+    """Return the path of a pg_restore from PostgreSQL version ``major`` or a newer version.
 
     The program decodes backups of the first format. It comes with the operating system's packages
     or with a package of ``starcast[embedded]``.

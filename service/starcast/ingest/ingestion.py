@@ -200,7 +200,7 @@ def drop(
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
-                f"{artifact_id} cannot be dropped because others depend on it: {listed}{more}",
+                f"{artifact_id} cannot be dropped because artifacts depend on it: {listed}{more}",
                 hint="drop these first, or add `cascade`",
             )
         # Dependents are dropped first, so that an interruption leaves no schedule without its

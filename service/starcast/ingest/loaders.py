@@ -34,7 +34,7 @@ class BoltLoader:
     Attributes:
         stores: both stores, locked.
         reporter: receives progress messages.
-        reason: why this loader was chosen, with an estimate.
+        reason: why this loader was chosen, with an estimate of the time.
     """
 
     stores: Stores
@@ -47,7 +47,7 @@ class BoltLoader:
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
 
-        An interruption affects only one artifact, and the next ingest continues with it.
+        An interruption affects only one artifact, and the next ingest continues with that artifact.
         """
         created = self._write(artifacts, on_stage)
         # Discard the query plans that the server cached while the graph was still nearly empty.
@@ -110,7 +110,7 @@ class ImportLoader:
         stores: both stores, locked. After an import, the connection to the graph is invalid if the
             server had to choose another port.
         reporter: receives progress messages.
-        reason: why this loader was chosen, with an estimate.
+        reason: why this loader was chosen, with an estimate of the time.
         settings: the settings of the embedded Neo4j.
     """
 

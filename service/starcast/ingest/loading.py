@@ -89,7 +89,7 @@ def load(
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
         reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
-            It remains if a rebuild is interrupted.
+            The text remains if a rebuild is interrupted.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in ``materialization``
@@ -312,8 +312,8 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
 def is_well_formed(artifact_id: str | None) -> bool:
     """Return whether an id begins with a topology's spec.
 
-    Malformed ids come from manual changes in Neo4j; `verify` reports them, and they are never
-    deleted.
+    Malformed ids come from manual changes in Neo4j. `verify` reports artifacts with such ids, and
+    `recover` does not delete these artifacts.
     """
     with suppress(InputError):
         return artifact_id is not None and bool(Artifact("topology", artifact_id).topology)

@@ -212,8 +212,8 @@ def _import(
             f"{written.bytes / system.MB:,.0f} MB"
         )
         with ThreadPoolExecutor(1) as pool:
-            # Counts and checksums of new artifacts are computed while neo4j-admin runs, because it
-            # sometimes leaves a processor idle. The artifacts cache the results.
+            # Counts and checksums of new artifacts are computed while neo4j-admin runs, because
+            # neo4j-admin sometimes leaves a processor idle. The artifacts cache the results.
             contents = pool.submit(compute_contents)
             work.load([*bulk_files.OPTIONS, *written.arguments])
             contents.result()

@@ -274,12 +274,12 @@ def _select_schedules(
 
 
 def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) -> None:
-    """Raise an InputError if a schedule has too many rows to be included in `ALL`."""
+    """Raise an InputError if a schedule has too many rows to be included in ``all``."""
     rows = algorithm.count(topology, algorithm.ports[0], arguments)
     if rows > MAX_ROWS_OF_ALL:
         raise InputError(
             f"'{ALL}' omits {algorithm}, whose schedule has {rows:,} rows",
-            hint="name the algorithm instead",
+            hint="request the algorithm by name",
         )
 
 
@@ -317,7 +317,7 @@ class Estimate:
         relationships: number of relationships in Neo4j.
         bytes: size of Neo4j's store in bytes.
         import_bytes: temporary disk space of an import, in bytes: the files, and the new store next
-            to the old one.
+            to the old store.
     """
 
     nodes: int

@@ -103,7 +103,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete all data of starcast from Neo4j, and pair its graph with this PostgreSQL database."""
+    """Delete starcast's data from Neo4j, and pair the graph with this PostgreSQL database."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -217,7 +217,7 @@ def restore(
         open_engine(migration_url(settings)) as owner,
         lock_store(owner, "restoring a backup", reporter, wait=wait, exclusive=True) as engine,
     ):
-        # Neo4j is checked first, so that nothing is restored if it already has artifacts.
+        # Neo4j is checked first, so that nothing is restored if Neo4j already has artifacts.
         if rebuild_graph:
             _check_graph(settings, replace=replace)
         keep = Home(settings.home).backup_file("before-restore") if replace else None
@@ -246,7 +246,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
                 f"the graph store is not empty: it holds {artifact_id}",
-                hint="name another server or `home`, or delete the stored data with `replace`",
+                hint="use another server or `home`, or add `replace` to replace the stored data",
             )
 
 

@@ -389,8 +389,8 @@ class _Verification:
         """Build an artifact again.
 
         Returns:
-            The artifact that Neo4j should have, and a problem if it is a forest whose trees in
-            PostgreSQL differ from those that its construction builds.
+            The artifact that Neo4j should have, and a problem if the artifact is a forest whose
+            trees in PostgreSQL differ from the trees that the construction builds.
         """
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)

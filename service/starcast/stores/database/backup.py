@@ -79,7 +79,7 @@ class TableContent(pydantic.BaseModel):
 
 
 class Manifest(pydantic.BaseModel):
-    """The description of a backup.
+    """The content of a backup's ``manifest.json``.
 
     Attributes:
         format: the file format and its version.
@@ -168,7 +168,7 @@ def _write(connection: Connection, file: Path) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """Return the description of a backup after reading the complete file.
+    """Return the manifest of a backup after reading the complete file.
 
     Raises:
         InputError: the file is missing, is not a backup, or is incomplete.
@@ -190,7 +190,7 @@ def restore(
     decoder: Path | None = None,
     writer: str | None = None,
 ) -> Manifest:
-    """Restore a backup into a store, verify it, and upgrade its schema, in one transaction.
+    """Restore a backup into a store, verify the rows, and upgrade the schema, in one transaction.
 
     If a step fails, or the process is killed, the store keeps its previous content. Afterwards no
     artifact counts as complete, because the graph does not hold the restored artifacts.
@@ -249,7 +249,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
     listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
     return RejectedError(
         f"the store is not empty: it has {listed}",
-        hint="name another database or `home`, or delete the stored data with `replace`",
+        hint="use another database or `home`, or add `replace` to replace the stored data",
     )
 
 

@@ -194,9 +194,9 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     )
 
 
-#: The SQL condition that all integer columns for axes must meet.
+#: SQL condition on a run: every integer axis has at least the minimum value of the axis.
 COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
-#: The columns of the table ``run`` for the axes.
+#: The columns of the table ``run`` that hold the values of the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:

@@ -40,10 +40,10 @@ VERSION_TABLE = "alembic_version"
 #: The oldest major version of PostgreSQL that supports the SQL of starcast.
 OLDEST_POSTGRES = 15
 UPGRADE_SECONDS = 60
-#: The advisory lock that serializes migrations.
+#: Name of the advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
-#: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
+#: SQLSTATE prefixes of migration errors caused by existing rows or other programs' views.
 _OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
@@ -66,7 +66,8 @@ _MAY_CREATE = text("select has_schema_privilege(current_schema(), 'create')")
 _ROLES = text(
     "select rolname from pg_roles where rolname = any(:names) and rolname <> current_user"
 )
-# In a database of PostgreSQL 14 or older, every role may create tables in the schema public.
+# In a database from PostgreSQL 14 or older, every role may create tables in the schema public,
+# until the owner of the schema revokes this right.
 _OWNS_SCHEMA = text(
     "select pg_get_userbyid(nspowner) = current_user"
     " or nspowner = 'pg_database_owner'::regrole and pg_get_userbyid(datdba) = current_user"
@@ -253,7 +254,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # Without tables, starcast has no views either, and `declare` would replace another program's.
+    # Without tables, starcast has no views, so a view with such a name belongs to another program,
+    # and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
@@ -346,7 +348,7 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     """
     schema = enter_schema(connection)
     tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
-    # PostgreSQL refuses to drop a table that a view reads.
+    # PostgreSQL refuses to drop a table that a view reads, so views are dropped first.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
         # From revision 0016 on, a view with this name belongs to another program.

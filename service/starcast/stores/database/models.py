@@ -64,7 +64,7 @@ class Store(Base):
 
 
 class Family(Base):
-    """A family of topologies. Plug-ins can add families, so they are rows, not an enumeration."""
+    """A family of topologies. Plug-ins can add families, so this is a table, not an enumeration."""
 
     name: Mapped[str] = key("name of the family: star")
     noun: Mapped[str] = field("noun for the family's topologies in sentences: star graphs")
@@ -137,7 +137,7 @@ class Topology(Base):
 
 
 class NodeKey(Base):
-    """The number with which the Neo4j keys of the nodes of a network or plug-in topology begin."""
+    """For each network or plug-in topology, the number with which the node keys in Neo4j begin."""
 
     topology: Mapped[str] = key("spec of the topology", check=SPEC)
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)

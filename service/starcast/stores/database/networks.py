@@ -51,7 +51,7 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
-    """Check that the stored network with this digest and these links equals a known network."""
+    """Check that a stored network, given by its digest and links, equals the given network."""
     if sha256 != network.sha256:
         raise RejectedError(
             f"another network with the spec '{network.spec}' is stored",

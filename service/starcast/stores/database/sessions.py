@@ -74,7 +74,7 @@ _SETTINGS = (
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two 32-bit numbers. The transaction
 # that holds a lock is idle, so its state last changed when it took the lock. A process that waits
-# for exclusive access comes first, because shared locks are refused while it waits.
+# for exclusive access is listed first, because shared locks are refused while that process waits.
 _HOLDERS_OF = text(
     "select pid, granted, mode, application_name,"  # noqa: S608 - only constants
     " extract(epoch from clock_timestamp() - state_change)::float8 as seconds"
@@ -250,7 +250,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine holds it; see `lock_store`.
+    """Check that an engine from `lock_store` still holds the lock; do nothing for other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -276,7 +276,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: another process restores the store, or writes if ``exclusive`` is True.
+        BusyError: another process is restoring the store, or ``exclusive`` is True and another
+            process is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -300,7 +301,7 @@ class Lock:
     pid: int
 
     def verify(self, session: Session | Connection) -> None:
-        """Check on the server that the lock is still held; it is lost with its connection.
+        """Check on the server that the lock is still held; the lock is lost with its connection.
 
         Raises:
             UnavailableError: the connection was lost.
@@ -309,7 +310,7 @@ class Lock:
         if not any(each.granted and each.pid == self.pid for each in holders):
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
-                hint="run the same command again; everything that it has stored is complete",
+                hint="run the same command again; all data stored so far are complete",
             )
 
 

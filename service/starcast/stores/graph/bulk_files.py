@@ -63,7 +63,7 @@ def _digit_table(size: int) -> NDArray[Any]:
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: All groups of 4, 2 and 1 decimal digits as text, by group size.
+#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, by number of digits.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
@@ -167,7 +167,7 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The importer arguments that name the files; the importer must run in their folder."""
+        """The importer arguments that name the files; the importer must run in the same folder."""
         return tuple(
             f"--{'nodes' if element in LABELS else 'relationships'}={element.name}="
             f"./{_file_name(element)}"
@@ -259,7 +259,7 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in arrays of characters, each valid until the next one is requested.
+    """Yield rows as CSV lines, in arrays of characters that become invalid with the next array.
 
     Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
     line per matrix row.
@@ -285,7 +285,7 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
         elif not isinstance(column, tuple):
             template += _format(column)
     template += b"\n"
-    # The constant columns and the separators are written once, the other columns for each part.
+    # Constant columns and separators are written once; the other columns are filled for each part.
     line = np.frombuffer(template, dtype=np.uint8)
     lines = np.tile(line, (min(rows, _LINES), 1))
     for start in range(0, rows, _LINES):

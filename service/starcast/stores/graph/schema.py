@@ -212,7 +212,7 @@ TOPOLOGY = Label(
         _integer("endpoints", "number of nodes that are not switches, which have the lowest ranks"),
         _integer("links", "number of undirected links"),
         _integer("degree", "maximum number of links at a node"),
-        _integer("diameter", "maximum distance in links; absent if it is unknown", always=False),
+        _integer("diameter", "maximum distance in links; unknown for some networks", always=False),
         _boolean("has_translations", "whether the graph looks the same from every node"),
         _string("source", "the paper that defines the family, or the origin of a network"),
         Property(
@@ -302,10 +302,8 @@ UNEQUAL_LINK = replace(
     LINK,
     properties=(
         *LINK.properties,
-        _integer("capacity", "capacity of the link; absent if all links are equal", False),
-        _integer(
-            "latency", "latency of the link in units of T_s; absent if all links are equal", False
-        ),
+        _integer("capacity", "capacity of the link, in a network whose links differ", False),
+        _integer("latency", "latency in units of T_s, in a network whose links differ", False),
     ),
 )
 TREE_EDGE = Relationship(
