@@ -327,8 +327,8 @@ def advisory_lock(
     """Hold the advisory lock with this name in the current schema.
 
     An open transaction holds the lock, because a connection pooler might run each transaction in
-    another server process. The transaction has no snapshot and changes nothing, so it does not
-    prevent the server's clean-up. The server releases the lock when this process ends, for whatever
+    another server process. The transaction has no snapshot and changes nothing, so it does not keep
+    VACUUM from removing dead rows. The server releases the lock when this process ends, for any
     reason, or when the connection is lost; `Lock.verify` detects a lost connection.
 
     Args:

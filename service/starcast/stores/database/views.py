@@ -28,7 +28,7 @@ class View:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The comment of each column, in order."""
+        """The comments of the columns, by column name, in the order of the columns."""
         return dict(re.findall(r"(\w+),?\s+-- (.+)", self.query))
 
 
