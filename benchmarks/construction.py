@@ -94,7 +94,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 def _constructions() -> Iterator[Figure | Growth]:
     """Measure every construction on S9, and the growth of the cost for four of them."""
-    forest("S4", "arc-disjoint")  # compiles the loops
+    forest("S4", "arc-disjoint")  # compiles the loops before the measurement
     for name in plain_constructions(topology("S9")):
         network = topology("S7" if name == "arc-disjoint" else "S9")
         copying = seconds(np.zeros((network.degree, network.nodes), dtype=np.uint8).copy)

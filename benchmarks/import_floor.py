@@ -25,7 +25,7 @@ from starcast.stores.graph.writer import await_indexes
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and its target: the maximum ratio of its time to the time of ``neo4j-admin`` alone.
+#: Each ingest, and the maximum ratio of the ingest's time to the time of ``neo4j-admin`` alone.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
@@ -54,7 +54,7 @@ def figures() -> Iterator[Figure | Table]:
                 ingest(stores, wanted, method=LoadMethod.IMPORT)
             complete = perf_counter() - begin
             with Graph.open(graph_address(settings)) as graph:
-                # The server is still filling indexes, which would slow down the steps of the floor.
+                # The server is still filling indexes, which would slow down the steps of `_floor`.
                 await_indexes(graph)
             stations = list(_floor(settings, wanted))
         name = " ".join(words)

@@ -87,7 +87,7 @@ def build_numpy(n: int) -> NDArray[np.int64]:
 
 
 def heights_networkx(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = nx.DiGraph(edges)
     if len(graph) != nodes or not nx.is_arborescence(graph):
         raise ValueError("the edges are not a spanning tree")
@@ -95,7 +95,7 @@ def heights_networkx(edges: Pairs, nodes: int) -> int:
 
 
 def heights_igraph(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = igraph.Graph(n=nodes, edges=edges, directed=True)
     if not graph.is_tree("out"):
         raise ValueError("the edges are not a spanning tree")
@@ -103,7 +103,7 @@ def heights_igraph(edges: Pairs, nodes: int) -> int:
 
 
 def heights_rustworkx(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(nodes))
     graph.extend_from_edge_list(edges)

@@ -31,7 +31,7 @@ def summarize(times: Times) -> Iterator[dict[str, object]]:
 
 
 def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
-    """Return the ratio of Neo4j's time to that of the fastest named tool, for each query, sorted.
+    """Return, for each query, Neo4j's time divided by the time of the fastest named tool, sorted.
 
     A query of the pack that none of the named tools answers is omitted.
     """

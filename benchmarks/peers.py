@@ -38,7 +38,7 @@ _SMALL = ("S3", "Ring8", "Mesh2x4", "Mesh3x3", "Q3", "GP5,2", "K3,4", "RR10,3,1"
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure allgathers, optimal bandwidths, connectivities, distances and small optima."""
+    """Measure allgathers, optimal bandwidths, minimum cuts and minimum numbers of steps."""
     if "TACOS" in os.environ:
         yield from _tacos(Path(os.environ["TACOS"]))
     else:

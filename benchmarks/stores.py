@@ -22,7 +22,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds of writing before the measurement: a new server gets faster
+WARM_UP = 40.0  # seconds of writing before the measurement, because a new server becomes faster
 
 
 def _ignore(_: int) -> None:

@@ -79,7 +79,7 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of pyenv's Python of this version; otherwise the version, for uv to find."""
+    """Return the path of pyenv's Python of this version, or the version, which uv then looks up."""
     # uv sees only pyenv's shims, which fail for all versions that are not active.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = folder.glob(f"{version}.*/bin/python")

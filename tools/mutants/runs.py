@@ -83,7 +83,7 @@ class Run(NamedTuple):
 class Copy:
     """A copy of HEAD with its own servers, which runs one pytest process at a time."""
 
-    stopping = threading.Event()  # set at the end: no copy may start a process any more
+    stopping = threading.Event()  # set at the end: from then on, no copy starts a process
 
     def __init__(self, folder: Path, commit: str) -> None:
         folder.mkdir(mode=0o755)  # under root, a system user runs the servers

@@ -468,7 +468,7 @@ class ClassArchive:
         try:
             with suppress(OSError, subprocess.SubprocessError):
                 yield part
-                part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
+                part.chmod(0o644)  # the system user must be able to read the part
                 # Unlike a rename, this keeps a part that another process has written meanwhile:
                 # Neo4j's part matches only the Java part with which it was recorded.
                 file.hardlink_to(part)

@@ -149,7 +149,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
         if not np.array_equal(stored.parent_port, forest.parent_port):
             raise RejectedError(
                 f"a forest with the id {artifact_id} but different trees is already stored",
-                hint="rename the forest, or drop the stored one: starcast forest drop "
+                hint="rename the forest, or drop the stored forest: starcast forest drop "
                 f"'{artifact_id}'",
             )
 

@@ -262,7 +262,7 @@ def verify(
         if before.get(artifact) != after.get(artifact)
     }
     for artifact_id in sorted(changed):
-        listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
+        listener.say(f"skipped {artifact_id}: changed during the verification; verify it again")
     if changed:
         # The row counts of the entire store are unreliable too, since they include these artifacts.
         changed.add(WHOLE_STORE)
@@ -327,7 +327,7 @@ class _Verification:
                 ordered = sorted(self.records, key=lambda each: each.build_order)
                 yield from compare_counts(graph, ordered)
             if self.checksums:
-                self.reporter.say("computing counts and checksums of the whole graph")
+                self.reporter.say("computing counts and checksums of the entire graph")
                 with suppress(InputError):
                     contents = reader.read_all_contents(graph)
                 if contents is None:
@@ -367,7 +367,7 @@ class _Verification:
             return
         for name in find_changed(artifact.plugins):
             self.reporter.say(
-                f"{artifact.id}: the plug-in of '{name}' has changed since it built this artifact"
+                f"{artifact.id}: the plug-in of '{name}' has changed since the artifact was built"
             )
         try:
             generated, problems = self._generate(artifact)

@@ -54,7 +54,7 @@ _LOGIN_FORMS = {
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
-     "write the user's password to a file and name it in STARCAST_POSTGRES_PASSWORD_FILE"),
+     "write the user's password to a file, which STARCAST_POSTGRES_PASSWORD_FILE names"),
     ("3D000", UnavailableError, "has no database '{database}'", "create it: createdb {database}"),
     (_NO_RIGHT, UnavailableError, "refuses '{user}'",
      "log in as another role: {writer} may store and delete, {owner} may migrate"),

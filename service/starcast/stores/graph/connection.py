@@ -311,7 +311,7 @@ class Graph:
         except neo4j.exceptions.AuthError as error:
             raise UnavailableError(
                 f"Neo4j at {self.uri} refuses the login of '{self.user}': {error.message}",
-                hint="write the right password to a file and name it in "
+                hint="write the correct password to a file and name the file in "
                 "STARCAST_NEO4J_PASSWORD_FILE",
             ) from error
         except neo4j.exceptions.Neo4jError as error:
@@ -377,7 +377,7 @@ class Graph:
             return UnavailableError(
                 f"Neo4j at {self.uri} does not accept writes: {text}",
                 hint="if the server is part of a cluster, write neo4j:// instead of bolt://; if its"
-                " database is read-only, name another database",
+                " database is read-only, use another database",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
@@ -394,7 +394,7 @@ class Graph:
         # The server has detected a write in a read transaction.
         if "AccessMode" in code:
             return InputError(
-                f"the statement writes, but only reading is allowed: {text}",
+                f"the statement writes, but statements must be read-only: {text}",
                 hint="remove the writing clauses",
             )
         if "ConstraintValidation" in code:
