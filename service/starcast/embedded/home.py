@@ -220,7 +220,7 @@ class Home:
         if not file.exists():
             if data is not None and data.exists():
                 raise UnavailableError(
-                    f"the password file {file}, which protects the data in {data}, is missing",
+                    f"the password file {file} is missing, but the data in {data} exist",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
                     "your ingests",
                 )
