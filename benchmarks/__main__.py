@@ -56,7 +56,7 @@ def main() -> None:
     report = Report() if arguments.page else None
     figures: list[Figure] = []
     for name in names:
-        module = import_module(f"benchmarks.{name}")  # some need other libraries
+        module = import_module(f"benchmarks.{name}")  # some benchmarks need extra libraries
         flags = (arguments.write,) if name == "packs" else ()
         results: list[Result] = []
         for result in module.figures(*flags):

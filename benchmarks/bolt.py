@@ -42,7 +42,7 @@ _DELETE = "MATCH (n:Bare) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the median of the ratio of ingest time to loop time, measured once per round."""
+    """Yield the median ratio, over the measured rounds, of ingest time to loop time."""
     graph = topology(SPEC)
     links = graph_artifact(graph).rows.sorted()
     rows = np.column_stack([links.start, links.end, links.columns["port"]])

@@ -40,7 +40,7 @@ def figures() -> Iterator[Figure | Growth]:
 
 
 def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
-    """Yield the seconds that each library needs for S_n."""
+    """Yield the name of each library and the seconds that the library needs to build S_n."""
     network = topology(f"S{n}")
     links = libraries.list_links(network) if n <= LIMITS["NetworkX"] else []
     works: dict[str, Callable[[], object]] = {
@@ -94,7 +94,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 def _constructions() -> Iterator[Figure | Growth]:
     """Measure every construction on S9, and the growth of the cost for four of them."""
-    forest("S4", "arc-disjoint")  # compiles the loops
+    forest("S4", "arc-disjoint")  # compiles the loops before the measurement
     for name in plain_constructions(topology("S9")):
         network = topology("S7" if name == "arc-disjoint" else "S9")
         copying = seconds(np.zeros((network.degree, network.nodes), dtype=np.uint8).copy)

@@ -60,8 +60,8 @@ def build_and_judge(path: Path) -> tuple[float, bool] | None:
     """Build and simulate the schedules of all collectives on a network of topohub.
 
     Returns:
-        The processor time of the simulations in seconds, and whether the number of steps of the
-        allgather equals a lower bound; None if the network is too large or not connected.
+        The CPU time of the simulations in seconds, and whether the number of allgather steps equals
+        a lower bound; None if the network is too large or not connected.
     """
     content = json.loads(path.read_text())
     graph = nx.Graph([(link["source"], link["target"]) for link in content["edges"]])

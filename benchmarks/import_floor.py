@@ -2,7 +2,7 @@
 
 The time of Neo4j alone is the floor. It consists of three steps: `neo4j-admin` imports files that
 are already written, a server starts on the new store, and one statement creates the constraint for
-node look-ups. The processor time of each step is given too, because it depends less on other load.
+node look-ups. The CPU time of each step is given too, because CPU time depends less on other load.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,14 +25,14 @@ from starcast.stores.graph.writer import await_indexes
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and its target: the maximum ratio of its time to the time of ``neo4j-admin`` alone.
+#: Each ingest, and the maximum ratio of the ingest's time to the time of ``neo4j-admin`` alone.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
 
 @dataclass(frozen=True)
 class Station:
-    """A step of an import, with its duration and the processor time of Java."""
+    """A step of an import, with the step's duration and Java's CPU time, both in seconds."""
 
     name: str
     seconds: float
@@ -45,7 +45,7 @@ class Station:
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest and its floor, both as multiples of the time of ``neo4j-admin``."""
+    """Measure each ingest and Neo4j alone, both as multiples of the time of ``neo4j-admin``."""
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -54,7 +54,7 @@ def figures() -> Iterator[Figure | Table]:
                 ingest(stores, wanted, method=LoadMethod.IMPORT)
             complete = perf_counter() - begin
             with Graph.open(graph_address(settings)) as graph:
-                # The server is still filling indexes, which would slow down the steps of the floor.
+                # The server is still filling indexes, which would slow down the steps of `_floor`.
                 await_indexes(graph)
             stations = list(_floor(settings, wanted))
         name = " ".join(words)
@@ -82,7 +82,7 @@ def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
         server = Neo4j(Home(settings.home))
         begin = perf_counter()
         address = work.start()
-        # The old server has ended, so this is the processor time of the new server alone.
+        # The old server has ended, so `_of_server` returns the CPU time of the new server alone.
         yield Station("stop and start", perf_counter() - begin, _of_server(server))
         with Graph.open(address) as graph:
             yield _timed(
@@ -97,12 +97,12 @@ def _timed(name: str, work: Callable[[], object], processor: Callable[[], float]
 
 
 def _of_children() -> float:
-    """Return the processor time of all child processes that have ended."""
+    """Return the CPU time, in seconds, of all child processes that have ended."""
     usage = getrusage(RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _of_server(server: Neo4j) -> float:
-    """Return the processor time of the running servers of the home."""
+    """Return the CPU time, in seconds, of the running Neo4j processes of a home."""
     times = [process.cpu_times() for process in server.find_processes()]
     return sum(each.user + each.system for each in times)

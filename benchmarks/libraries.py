@@ -23,7 +23,7 @@ Pairs = Sequence[tuple[int, int]]
 
 
 def list_links(topology: Topology) -> list[tuple[int, int]]:
-    """Return the undirected links, each once."""
+    """Return the undirected links of a topology, each once, as pairs of ranks."""
     ranks = np.arange(topology.nodes)
     pairs = []
     for port in topology.ports:
@@ -33,7 +33,7 @@ def list_links(topology: Topology) -> list[tuple[int, int]]:
 
 
 def list_edges(forest: Forest) -> list[list[tuple[int, int]]]:
-    """Return the edges of every tree, from parent to child."""
+    """Return one list per tree with the tree's edges as pairs (parent, child)."""
     parents = parents_of(forest)
     return [
         [(parent, child) for child, parent in enumerate(row) if child != forest.root]
@@ -42,7 +42,7 @@ def list_edges(forest: Forest) -> list[list[tuple[int, int]]]:
 
 
 def parents_of(forest: Forest) -> NDArray[np.int32]:
-    """Return the parent of every node in every tree; the root is its own parent."""
+    """Return the parents, int32 ``[trees, nodes]``; the root is its own parent."""
     parents = forest.parents()
     parents[:, forest.root] = forest.root
     return parents
@@ -66,7 +66,7 @@ def build_rustworkx(links: Pairs) -> Any:
 
 
 def build_sage(n: int) -> Any:
-    """Return the star graph that SageMath generates."""
+    """Return the star graph S_n that SageMath generates."""
     # The import takes seconds, and only this function needs it.
     from sage.graphs.graph_generators import graphs  # noqa: PLC0415
 
@@ -87,7 +87,7 @@ def build_numpy(n: int) -> NDArray[np.int64]:
 
 
 def heights_networkx(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = nx.DiGraph(edges)
     if len(graph) != nodes or not nx.is_arborescence(graph):
         raise ValueError("the edges are not a spanning tree")
@@ -95,7 +95,7 @@ def heights_networkx(edges: Pairs, nodes: int) -> int:
 
 
 def heights_igraph(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = igraph.Graph(n=nodes, edges=edges, directed=True)
     if not graph.is_tree("out"):
         raise ValueError("the edges are not a spanning tree")
@@ -103,7 +103,7 @@ def heights_igraph(edges: Pairs, nodes: int) -> int:
 
 
 def heights_rustworkx(edges: Pairs, nodes: int) -> int:
-    """Return the height of a tree after checking that it spans; the root is node 0."""
+    """Return the height of a tree with root 0, after checking that the tree spans all nodes."""
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(nodes))
     graph.extend_from_edge_list(edges)

@@ -20,10 +20,10 @@ class Figure:
     Attributes:
         what: what was measured.
         value: the measured value.
-        unit: its unit.
+        unit: the unit of both values.
         aim: the target, which begins with < (less is better) or >.
         yardstick: what the yardstick measures.
-        yardstick_value: the value of the yardstick, in the same unit.
+        yardstick_value: the measured value of the yardstick.
     """
 
     what: str
@@ -126,8 +126,8 @@ def seconds(
     Args:
         work: the function to measure.
         repeats: the number of runs.
-        clock: by default the processor time of this process, which hardly depends on other load;
-            `elapsed` measures work of other processes.
+        clock: function that returns the time; by default the CPU time of this process, which hardly
+            depends on other load. `elapsed` measures work of other processes.
     """
     best = float("inf")
     for _ in range(repeats):

@@ -2,7 +2,7 @@
 
 Models are measured one after the other on separate embedded stacks with the same content: a warm-up
 topology, then S7 and S8 with `multiple`, `greedy` and a broadcast. Each cost is measured as wall
-clock time and as processor time of the server, which depends less on other load.
+clock time and as CPU time of the server, which depends less on other load.
 ``docs/decisions/0007-graph-model.md`` has the tables. The comparison is not part of ``make bench``,
 because ``python -m benchmarks model`` takes about a quarter of an hour.
 """
@@ -34,7 +34,7 @@ from starcast.topologies import Topology
 SIZES = ("S7", "S8")
 WARM_UP = "S8,5"
 ROUNDS = 7
-#: Seconds of server time for which each query is repeated: the system counts processor time in
+#: Seconds of server CPU time for which each query is repeated: the system counts CPU time in
 #: hundredths of a second, so a single execution would be too short.
 LEAST = 0.1
 TIMEOUT = 120.0
@@ -43,7 +43,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall-clock seconds, and seconds of the server's processor time."""
+    """Wall-clock time, and CPU time of the server, both in seconds."""
 
     wall: float
     processor: float
@@ -58,8 +58,8 @@ class Result:
         asked: cost of each question, by topology size and question.
         written: cost of writing in microseconds per row, by topology size and kind of row.
         answers: result rows of each question, by topology size and question.
-        size: bytes of the store.
-        indexes: bytes of its indexes.
+        size: size of the store in bytes.
+        indexes: size of the store's indexes in bytes.
     """
 
     model: type[Model]
@@ -70,7 +70,7 @@ class Result:
     indexes: int = 0
 
     def mean(self, spec: str) -> float:
-        """Return the geometric mean of the server's seconds over all questions."""
+        """Return the geometric mean, over all questions, of the server's CPU seconds."""
         return math.exp(
             sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS)
         )
@@ -232,7 +232,7 @@ class _Run:
             )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
-        """Return the mean cost of a call that is repeated for ``least`` seconds of server time."""
+        """Return the mean cost of a call, repeated for ``least`` seconds of server CPU time."""
         runs, before, begin = 0, self._used(), perf_counter()
         while runs == 0 or self._used() - before < least:
             work()

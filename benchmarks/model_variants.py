@@ -201,14 +201,14 @@ class Unindexed(Model):
 
 
 class ForestIndex(Model):
-    """A model with an index on the forest without the tree."""
+    """A model in which tree edges are indexed by forest, instead of by forest and tree."""
 
     name = "TREE_EDGE(forest)"
     differs = "an index on the forest alone; sends as shipped"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield an index on the forest without the tree, and starcast's index on sends."""
+        """Yield the index of tree edges by forest, and starcast's index on sends."""
         yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 

@@ -29,7 +29,7 @@ from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 
-#: For each measured ingest: its artifacts, the artifacts stored before, and the seconds allowed
+#: For each measured ingest: the artifacts, the artifacts stored before, and the seconds allowed
 #: from the command to the first answered query.
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
 #: A small ingest over Bolt, from which the speed of Bolt on this machine is estimated.

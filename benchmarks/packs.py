@@ -2,9 +2,10 @@
 
 The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
 memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. A random regular
-network is measured too. All times are medians of several warm runs. The results are compared, too;
-those of the engines in all columns. ``python -m benchmarks packs --write`` writes the times to
-`queries/measured.json`, for the pages about the queries and about other tools.
+network is measured too. All times are medians of several warm runs. The results of all tools are
+compared too; the engines' results are compared in all columns. ``python -m benchmarks packs
+--write`` writes the times to `queries/measured.json`, for the pages about the queries and about
+other tools.
 """
 
 import json
@@ -57,8 +58,8 @@ class Measured:
 
     Attributes:
         query: the query.
-        worst: seconds of its worst case, by topology; None if it did not finish.
-        typical: seconds of its typical case, by topology.
+        worst: seconds of the query's worst case, by topology; None if the query did not finish.
+        typical: seconds of the query's typical case, by topology.
         others: seconds of each library and engine, by topology (the largest star graph and the
             network) and by name.
     """

@@ -20,7 +20,7 @@ def _ends(**more: str) -> Mapping[str, Case]:
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """Return cases with a node at half the diameter and one at the diameter from the root."""
+    """Return two cases: with a node at half the diameter, and at the diameter, from the root."""
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 
@@ -108,7 +108,7 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/stretch": _FOREST,
 }
 
-#: Queries that make sense on star graphs only.
+#: Queries about properties that only star graphs have.
 ONLY_STAR = ("topology/necklace", "topology/substar")
 
 #: The columns that are compared with the results of other libraries. If several results are valid,

@@ -32,7 +32,7 @@ def read_statements(file: Path) -> dict[str, str]:
 
 
 class Engine(ABC):
-    """A database with the rows of several places.
+    """A database with the rows of several `Place` objects.
 
     Args:
         folder: folder for the database and for the files that it loads.
@@ -89,7 +89,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _copy(self, part: str, file: Path) -> None:
-        """Append the rows of a file to the table of an artifact, of its rows, or of nodes."""
+        """Append the rows of a file to the table for ``part``: a key of `_SELECT` or `_RETURN`."""
 
     @abstractmethod
     def _run(self, statement: str, values: dict[str, Any]) -> list[dict[str, Any]]:

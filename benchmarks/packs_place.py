@@ -21,7 +21,7 @@ from starcast.trees.metrics import Edges, edges_of
 #: The constructions whose forests are stored, and the broadcast's algorithm with its arguments.
 CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
 BROADCAST: Mapping[str, Any] = {"algorithm": "multiple", "segments": 1}
-#: The same for networks, on which the constructions of the papers are not defined.
+#: Constructions and broadcast for networks, on which the papers' constructions are not defined.
 NETWORK_CONSTRUCTIONS = ("arc-disjoint", "breadth-first")
 NETWORK_BROADCAST: Mapping[str, Any] = {
     "algorithm": "forest",

@@ -31,7 +31,7 @@ def summarize(times: Times) -> Iterator[dict[str, object]]:
 
 
 def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
-    """Return the ratio of Neo4j's time to that of the fastest named tool, for each query, sorted.
+    """Return, for each query, Neo4j's time divided by the time of the fastest named tool, sorted.
 
     A query of the pack that none of the named tools answers is omitted.
     """
@@ -43,7 +43,7 @@ def factors(times: Times, pack: str, names: tuple[str, ...]) -> list[float]:
 
 
 def describe(values: list[float]) -> str:
-    """Return the median, the range and the number of sorted factors as text."""
+    """Describe sorted speed ratios as text: the median, the range and the number of queries."""
     if not values:
         return "none measured"
     middle, low, high = (_compare(value) for value in (median(values), values[0], values[-1]))

@@ -38,7 +38,7 @@ _SMALL = ("S3", "Ring8", "Mesh2x4", "Mesh3x3", "Q3", "GP5,2", "K3,4", "RR10,3,1"
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure allgathers, optimal bandwidths, connectivities, distances and small optima."""
+    """Measure allgathers, optimal bandwidths, minimum cuts and minimum numbers of steps."""
     if "TACOS" in os.environ:
         yield from _tacos(Path(os.environ["TACOS"]))
     else:
@@ -66,7 +66,7 @@ def _tacos(folder: Path) -> Iterator[Figure]:
 
 
 def run_tacos(folder: Path, sides: tuple[int, int, int]) -> tuple[int, float]:
-    """Return the number of steps of TACOS's allgather on a torus, and TACOS's processor seconds.
+    """Return the number of steps of TACOS's allgather on a torus, and TACOS's CPU seconds.
 
     Args:
         folder: a copy of the repository of TACOS.
@@ -114,7 +114,7 @@ def _forestcoll(folder: Path) -> Iterator[Figure]:
 
 
 def _commit(folder: Path) -> str:
-    """Return the first digits of a copy's commit, read from its file ``commit`` or from Git."""
+    """Return seven digits of a copy's commit hash, read from the file ``commit`` or from Git."""
     written = folder / "commit"
     if written.exists():
         return written.read_text(encoding="utf-8").strip()[:7]

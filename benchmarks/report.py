@@ -169,7 +169,7 @@ def read_records(file: Path = RATIOS) -> list[Record]:
 
 
 def find_previous(name: str, file: Path = RATIOS) -> Record | None:
-    """Return the record to compare a version with.
+    """Return the record with which the version ``name`` is compared.
 
     Returns:
         The newest record of another version, else the earlier record of this version, else None.

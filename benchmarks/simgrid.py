@@ -19,8 +19,8 @@ from support.simgrid import SimGridRequest, run_simgrid
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:
     """Print both times of each algorithm, and yield whether they agree.
 
-    Both execution models of an algorithm form one batch, so that its times are printed before the
-    next algorithm is executed.
+    Both execution models of an algorithm form one batch, so that the algorithm's times are printed
+    before the next algorithm is executed.
     """
     for entry in algorithms_on(as_topology(spec)):
         for ports in entry.ports:

@@ -22,7 +22,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds of writing before the measurement: a new server gets faster
+WARM_UP = 40.0  # seconds of writing before the measurement, because a new server becomes faster
 
 
 def _ignore(_: int) -> None:
@@ -88,7 +88,7 @@ def _rate(writer: BoltWriter, links: artifacts.Rows) -> float:
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
-    """Return the relationships per second with one MERGE statement each, in one transaction."""
+    """Return the relationships written per second, by one MERGE statement per relationship."""
     ends = zip(range(count), topology.neighbours(2)[:count].tolist(), strict=True)
     statement = (
         "MATCH (a:Node {topology: $t, rank: $a}) MATCH (b:Node {topology: $t, rank: $b}) "

@@ -44,7 +44,7 @@ def figures() -> Iterator[Figure | Growth]:
 
 
 def _costs(n: int) -> Iterator[tuple[str, float]]:
-    """Yield the seconds that each library needs for all trees on S_n."""
+    """Yield the name of each library and the seconds that it needs to verify all trees on S_n."""
     trees = forest(f"S{n}", "multiple")
     parents = libraries.parents_of(trees) if n <= 9 else None
     nodes = trees.topology.nodes

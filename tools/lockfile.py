@@ -1,8 +1,8 @@
 """Write ``jars.lock`` and ``browser.lock`` of `starcast.embedded.programs`: ``make lock``.
 
 Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python
-tools/lockfile.py 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version of
-Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
+tools/lockfile.py 5.26.30 tests/lts/jars.lock``, the command writes the lock file of another version
+of Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
 
 Lock files whose first line names the module ``starcast.embedded.lockfile`` were written before this
 tool was moved here. They were not changed, because a changed lock file makes every installation

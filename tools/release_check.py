@@ -54,7 +54,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def built(kind: str) -> Path:
-    """Return the only file in ``dist/`` whose name has this ending."""
+    """Return the only file in ``dist/`` whose name ends with ``kind``, such as ``.whl``."""
     (file,) = DIST.glob(f"*{kind}")
     return file
 
@@ -79,7 +79,7 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of pyenv's Python of this version; otherwise the version, for uv to find."""
+    """Return the path of pyenv's Python of this version, or the version, which uv then looks up."""
     # uv sees only pyenv's shims, which fail for all versions that are not active.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = folder.glob(f"{version}.*/bin/python")
@@ -182,7 +182,7 @@ def check_contact() -> str:
 
 
 def checks() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the name of each check, and a function that runs it and returns a remark."""
+    """Yield the name of each check, and a function that runs the check and returns a remark."""
     yield "reproducible", build_twice
     yield "twine", lambda: run("twine", "check", "--strict", built(".whl"), built(".tar.gz")) and ""
     yield "check-wheel-contents", lambda: run("check-wheel-contents", built(".whl"))

@@ -8,7 +8,7 @@ down_revision: str | None = "0009"
 
 
 def upgrade() -> None:
-    """Delete interrupted runs, and the columns that were needed to continue them."""
+    """Delete interrupted runs, and the columns that were needed to continue such runs."""
     op.execute("delete from claim_run where finished_at is null")
     op.execute(
         "alter table claim_run drop column fingerprint, drop column started_at,"

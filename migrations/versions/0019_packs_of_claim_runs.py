@@ -1,4 +1,4 @@
-"""Store, for each verification run, the paper packs of its claims with their SHA-256."""
+"""Store the paper packs of each verification run: folder and SHA-256 of each pack."""
 
 from alembic import op
 from alembic.util import CommandError

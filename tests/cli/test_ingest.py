@@ -346,7 +346,7 @@ def test_the_drop_commands_refuse_artifacts_with_dependents(
     """The error names the dependents. With --cascade, they are dropped too."""
     starcast("ingest S4 --schedules greedy")
     error, hint = refused(starcast("topology drop S4"), 6)
-    assert "others depend on it: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
+    assert "depend on it: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
     assert "--cascade" in hint
     assert starcast("topology drop S4 --cascade").code == 0
     assert counts(stores.graph) == (1, 0)

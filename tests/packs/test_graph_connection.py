@@ -77,7 +77,7 @@ def test_notices_of_the_server_are_part_of_the_result(
 
 def test_a_read_transaction_cannot_write(graph: Graph) -> None:
     """The server itself refuses the write, since every read is a READ transaction."""
-    with pytest.raises(InputError, match="only reading is allowed"):
+    with pytest.raises(InputError, match="must be read-only"):
         graph.read("CREATE (:Thing)")
     assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
 

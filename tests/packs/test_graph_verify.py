@@ -336,4 +336,4 @@ def test_an_artifact_that_changes_during_verification_is_skipped(stored: Stores)
 
     recorder = DroppingRecorder()
     assert verify(stored, reporter=recorder, checksums=True) == []
-    assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in recorder.lines
+    assert f"skipped {GREEDY}: changed during the verification; verify it again" in recorder.lines

@@ -60,7 +60,7 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(home: Home) ->
     reset(home, with_tables=False)
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
         embedded_store(home.root)
-    assert missing.value.hint == "run 'starcast up', which creates it"
+    assert missing.value.hint == "run 'starcast up', which creates the role"
     prepare_store(home, reporter)
     assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {migrations.head()}"]
     assert not (home.root / "backups").exists()

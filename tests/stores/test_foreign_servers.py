@@ -202,7 +202,7 @@ def test_the_error_names_the_server_whose_connections_are_all_in_use(
 def test_the_doctor_counts_free_connections(
     limited: URL, store_url: URL, graph_address: GraphAddress
 ) -> None:
-    for limit, found in ((3, "2 more can be opened"), (0, None)):
+    for limit, found in ((3, "2 connections available"), (0, None)):
         change(store_url, f"alter role {limited.username} connection limit {limit}")
         findings = {each.check: each for each in examine(settings_for(limited, graph_address))}
         if found:

@@ -343,7 +343,7 @@ def test_a_refused_drop_names_the_dependents_of_the_artifact(stores: Stores) -> 
     ):
         with pytest.raises(RejectedError) as caught:
             drop(stores, kind, artifact_id)
-        reason = f"cannot be dropped because others depend on it: {', '.join(leaning)}"
+        reason = f"cannot be dropped because artifacts depend on it: {', '.join(leaning)}"
         assert caught.value.message == f"{artifact_id} {reason}"
     assert (counts(stores.graph), stored_counts(stores)) == before
     assert drop(stores, "forest", S4[1], cascade=True) == [S4[2], S4[1]]

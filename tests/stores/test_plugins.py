@@ -152,7 +152,7 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     plugins.load([str(ring)])
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
-    assert f"{SENDS}: the plug-in of 'one-by-one' has changed since it built this artifact" in (
+    assert f"{SENDS}: the plug-in of 'one-by-one' has changed since the artifact was built" in (
         listener.lines
     )
     ring.write_text(ROUND.replace("ORDER", " + 1"))

@@ -1,4 +1,4 @@
-"""Mutation test: measure the share of the mutants detected by the sweep that `make test` detects.
+"""Mutation test: of the mutants that the sweep detects, measure the share that `make test` detects.
 
 The sweep is the long test run before a release (`make sweep`). Every mutant is one small change of
 service/starcast or papers (mutations.py), applied to a copy of HEAD and never to the checkout. Each
@@ -39,7 +39,7 @@ from tools.mutants.mutations import AREAS, ROOT, SOURCES, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
-SHARE = 0.9  # minimum share of the mutants detected by the sweep that `make test` must detect
+SHARE = 0.9  # of the mutants that the sweep detects, the share that `make test` must detect
 ATTEMPTS = 5
 #: The possible results of a mutant: detected by `make test`, only by the sweep or by no test;
 #: unclear, because tests fail even without the mutation; equivalent to the source (manual edit).

@@ -119,7 +119,7 @@ class Finder:
 
         Args:
             node: any node.
-            lines: first and last line of its statement, without those of inner statements.
+            lines: first and last line of the node's statement, without lines of inner statements.
             is_bool: whether the node is in a function that returns bool.
         """
         if isinstance(node, ast.stmt):
@@ -222,7 +222,7 @@ def _executed(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def area(file: str) -> str:
-    """Return the area to which a source file belongs."""
+    """Return the area in `AREAS` to which a source file belongs."""
     parts = Path(file.removeprefix("service/starcast/")).with_suffix("").parts
     if parts == ("claims", "verdict"):
         return "judges"
@@ -230,7 +230,7 @@ def area(file: str) -> str:
 
 
 def draw(root: Path, seed: int) -> Iterator[Mutation]:
-    """Yield valid mutations in random order, taking areas in turn and operators uniformly."""
+    """Yield valid mutations in random order: areas take turns, operators are drawn uniformly."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     pools: dict[str, dict[str, list[Mutation]]] = {name: defaultdict(list) for name in AREAS}
     for path in sorted(path for each in SOURCES for path in (root / each).rglob("*.py")):

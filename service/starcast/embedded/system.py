@@ -87,7 +87,7 @@ def server_account() -> Account:
 
 
 def find_system_user() -> Account:
-    """Return the account of the system user, or None if it does not exist."""
+    """Return the account of the system user, or None if the account does not exist."""
     with suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
     return None
@@ -133,7 +133,7 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, account: Acc
 def run_as(
     account: Account, command: Sequence[str], **options: Any
 ) -> subprocess.CompletedProcess[Any]:
-    """Run a program as an account, in the environment of the servers.
+    """Run a program under an account, in the environment of the servers.
 
     Args:
         account: the account to run as.
@@ -165,7 +165,7 @@ def find_all(matcher: Matcher) -> list[psutil.Process]:
 
 
 def is_match(process: psutil.Process, matcher: Matcher) -> bool:
-    """Return whether a process is alive and matches; False if it cannot be inspected."""
+    """Return whether a process is alive and matches; False if the process cannot be inspected."""
     with suppress(psutil.Error, OSError):
         return process.status() != psutil.STATUS_ZOMBIE and matcher(process)
     return False
@@ -213,7 +213,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """Return a free TCP port on loopback: the preferred port, or another if that is not free."""
+    """Return a free TCP port on loopback: the preferred port if it is free, else another port."""
     for port in (preferred or 0, 0):
         with socket.socket() as probe:
             # Like the servers, treat a port in TIME_WAIT after a restart as free.
@@ -387,11 +387,11 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold the lock on a file. The kernel releases it when the process ends, even if it is killed.
+    """Hold the lock on a file. The kernel releases the lock when the process ends or is killed.
 
     Args:
         path: the lock file, created if missing.
-        on_wait: called once if another process or thread holds the lock, before waiting for it.
+        on_wait: called once, before waiting, if another process or thread holds the lock.
         task: the activity of this process while it holds the lock, which `read_lock_holder` returns
             to other processes.
     """
@@ -402,7 +402,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # The previous holder's task text may be longer than the new one.
+        # The previous holder's task text may be longer than the new text.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
         yield

@@ -71,7 +71,7 @@ class Artifact:
 
     @property
     def spec(self) -> str:
-        """Spec of the artifact's topology: the beginning of the artifact's id."""
+        """Spec of the artifact's topology, with which the artifact's id begins."""
         return self.id.partition(":")[0]
 
     @property
@@ -94,12 +94,12 @@ class Artifact:
 
     @property
     def build_order(self) -> tuple[int, str]:
-        """Key that sorts artifacts for building: topologies, then forests, then schedules."""
+        """Sort key that puts topologies first, then forests, then schedules."""
         return (models.KINDS.index(self.kind), self.id)
 
     @property
     def deletion_order(self) -> tuple[int, str]:
-        """Key that sorts artifacts for deletion: schedules, then forests, then topologies."""
+        """Sort key that puts schedules first, then forests, then topologies."""
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:
@@ -147,7 +147,7 @@ class Artifact:
             raise RejectedError(
                 problem,
                 hint="declare the number of rows in the plug-in: rows=lambda topology, "
-                "arguments: ...; if it writes out the rows of all sources, add "
+                "arguments: ...; if it lists the rows of all sources, add "
                 "sources=lambda topology, ports: topology.nodes",
             )
         raise StarcastError(problem, hint="this is a defect of starcast: please report it")
@@ -270,12 +270,12 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None
-        # If a plug-in is missing, the error names it instead of the id.
+        # If a plug-in is missing, the error names the plug-in instead of the id.
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
             f"'{artifact_id}' is not the id of a {kind}",
-            hint="check the id, or use the version of starcast that stored it",
+            hint="check the id, or use the version of starcast that stored the artifact",
         )
     return artifact
 

@@ -121,7 +121,7 @@ def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
 def lock_stores(
     stores: Stores, wait: bool, reporter: Reporter, task: str = "changing these stores"
 ) -> Iterator[Stores]:
-    """Hold the locks for changing both stores; PostgreSQL releases them when this process ends.
+    """Hold the locks for changing both stores; PostgreSQL releases the locks when the process ends.
 
     Only one process at a time changes Neo4j. The lock for writing to PostgreSQL is shared with
     processes that do not change Neo4j.

@@ -84,7 +84,7 @@ def ingest(
         reporter: receives progress messages.
         on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests use it to
             interrupt the ingest.
-        method: the load method; see `choose_method`.
+        method: the load method; ``auto`` lets `choose_method` choose the faster method.
 
     Raises:
         BusyError: another process is changing the stores.
@@ -149,7 +149,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
         if not np.array_equal(stored.parent_port, forest.parent_port):
             raise RejectedError(
                 f"a forest with the id {artifact_id} but different trees is already stored",
-                hint="rename the forest, or drop the stored one: starcast forest drop "
+                hint="rename the forest, or drop the stored forest: starcast forest drop "
                 f"'{artifact_id}'",
             )
 
@@ -171,7 +171,7 @@ def drop(
             because the server might use another port.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
-        cascade: also delete the artifacts that depend on it.
+        cascade: also delete the artifacts that depend on the artifact.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages; the first names the method and its estimated time.
         method: ``bolt`` deletes in transactions of limited size, ``import`` imports the remaining
@@ -183,8 +183,8 @@ def drop(
 
     Raises:
         NotFoundError: the artifact is not stored.
-        RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
-            requested that would delete data of other programs.
+        RejectedError: other artifacts depend on the artifact, and ``cascade`` is False; or an
+            import was requested that would delete data of other programs.
         BusyError: another process is changing the stores.
         InputError: an import was requested for a server that is not the embedded one.
         LimitError: an import was requested that exceeds the limits on rows or the free disk space.
@@ -200,7 +200,7 @@ def drop(
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
-                f"{artifact_id} cannot be dropped because others depend on it: {listed}{more}",
+                f"{artifact_id} cannot be dropped because artifacts depend on it: {listed}{more}",
                 hint="drop these first, or add `cascade`",
             )
         # Dependents are dropped first, so that an interruption leaves no schedule without its

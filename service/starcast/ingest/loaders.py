@@ -34,7 +34,7 @@ class BoltLoader:
     Attributes:
         stores: both stores, locked.
         reporter: receives progress messages.
-        reason: why this loader was chosen, with an estimate.
+        reason: why this loader was chosen, with an estimate of the time.
     """
 
     stores: Stores
@@ -47,7 +47,7 @@ class BoltLoader:
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
 
-        An interruption affects only one artifact, and the next ingest continues with it.
+        An interruption affects only one artifact, and the next ingest continues with that artifact.
         """
         created = self._write(artifacts, on_stage)
         # Discard the query plans that the server cached while the graph was still nearly empty.
@@ -88,7 +88,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the topologies that a rebuild deletes, with all relationships at their nodes."""
+        """Return the specs of the topologies whose nodes, with all relationships, are deleted."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -110,7 +110,7 @@ class ImportLoader:
         stores: both stores, locked. After an import, the connection to the graph is invalid if the
             server had to choose another port.
         reporter: receives progress messages.
-        reason: why this loader was chosen, with an estimate.
+        reason: why this loader was chosen, with an estimate of the time.
         settings: the settings of the embedded Neo4j.
     """
 
@@ -158,7 +158,7 @@ class ImportLoader:
         return share_seconds(artifacts, time.monotonic() - began)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:  # noqa: ARG002
-        """Return None: not only some topologies, but the entire store is replaced."""
+        """Return None, because a rebuild replaces the entire store, not only some topologies."""
         return None
 
 

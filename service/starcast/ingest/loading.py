@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A newly stored artifact: its numbers of nodes and relationships, and the duration."""
+    """A newly stored artifact: its numbers of nodes and relationships, and the load duration."""
 
     kind: str
     id: str
@@ -89,7 +89,7 @@ def load(
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
         reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
-            It remains if a rebuild is interrupted.
+            The text remains if a rebuild is interrupted.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in ``materialization``
@@ -251,7 +251,8 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 def forget(session: Session, artifact: Artifact, error: str | None = None) -> None:
     """Delete an incomplete artifact from PostgreSQL.
 
-    With an error, its row in ``materialization`` remains, with the state ``failed`` and the error.
+    If ``error`` is given, the artifact's row in ``materialization`` remains, with the state
+    ``failed`` and the error.
     """
     repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
@@ -311,8 +312,8 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
 def is_well_formed(artifact_id: str | None) -> bool:
     """Return whether an id begins with a topology's spec.
 
-    Malformed ids come from manual changes in Neo4j; `verify` reports them, and they are never
-    deleted.
+    Malformed ids come from manual changes in Neo4j. `verify` reports artifacts with such ids, and
+    `recover` does not delete these artifacts.
     """
     with suppress(InputError):
         return artifact_id is not None and bool(Artifact("topology", artifact_id).topology)
@@ -349,7 +350,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records; each artifact has its size."""
+    """Return the state of each artifact that PostgreSQL records; the artifacts have sizes."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

@@ -1,8 +1,9 @@
 """Offline imports: recreate the entire store of the embedded Neo4j.
 
-The graph in Neo4j is derived: PostgreSQL records which artifacts it holds, and each can be built
-again. An import therefore writes all artifacts to files, creates a new store from them next to the
-old one (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one.
+The graph in Neo4j is derived data: PostgreSQL records which artifacts the graph holds, and each
+artifact can be built again. An import therefore writes all artifacts to files, creates a new store
+from the files next to the old store (`starcast.embedded.rebuild`), and replaces the old store only
+after checking the new store.
 The check compares the total numbers of nodes and relationships, and all data at a sample of nodes.
 After an interruption at any point, either the old store or the checked new store is in use. If
 PostgreSQL's records do not match the store in use, `starcast.ingest.loading.recover` cleans up.
@@ -40,10 +41,11 @@ from starcast.stores.graph.connection import Graph
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
+from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod
 
 #: The stages of an import, in order. The first three occur once per new artifact, the others once
-#: in total.
+#: per import.
 STAGES = (*BUILD_STAGES, "written", "imported", "started", "compared", "changed", "complete")
 
 #: Maximum number of differences that an error message describes.
@@ -72,7 +74,7 @@ def import_all(
             artifact for stages of the entire import.
 
     Returns:
-        The new artifacts, each with its share of the time.
+        The new artifacts, each with its share of the import's duration.
 
     Raises:
         LimitError: the disk fills up; the old store stays in use.
@@ -113,7 +115,7 @@ def import_remaining(
     interruption, either all or none of them are stored. The caller checks the disk space.
 
     Args:
-        stores: both stores, with the embedded Neo4j; see `import_all`.
+        stores: both stores, with the embedded Neo4j, which might use another port afterwards.
         settings: the settings of the embedded Neo4j.
         dropped: the artifacts to drop and their dependents, in deletion order.
         reporter: receives progress messages.
@@ -171,7 +173,7 @@ def _import(
         stores: both stores, with the embedded Neo4j.
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
-        new: artifacts that are built and saved.
+        new: new artifacts, already built and saved to PostgreSQL.
         accept: function that records the change in PostgreSQL, just before the new store is used.
         task: activity shown to other processes.
         reporter: receives progress messages.
@@ -202,7 +204,7 @@ def _import(
     with rebuild_store(settings, reporter, task) as work:
         artifacts = [*old, *new]
         rows = sum(artifact.rows for artifact in artifacts)
-        reporter.say(f"writing the files of {len(artifacts)} artifacts")
+        reporter.say(f"writing the import files of {pluralize(len(artifacts), 'artifact')}")
         written = bulk_files.write(work.folder, stores.id, build(), rows, reporter)
         on_stage("written")
         reporter.say(
@@ -210,8 +212,8 @@ def _import(
             f"{written.bytes / system.MB:,.0f} MB"
         )
         with ThreadPoolExecutor(1) as pool:
-            # Counts and checksums of new artifacts are computed while neo4j-admin runs, because it
-            # sometimes leaves a processor idle. The artifacts cache the results.
+            # Counts and checksums of new artifacts are computed while neo4j-admin runs, because
+            # neo4j-admin sometimes leaves a processor idle. The artifacts cache the results.
             contents = pool.submit(compute_contents)
             work.load([*bulk_files.OPTIONS, *written.arguments])
             contents.result()

@@ -4,10 +4,10 @@ Planning needs no server and builds nothing, so it can also report the size of a
 the limits.
 
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
-``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` names all algorithms of a collective that
-are defined on the topology, and ``all`` those of every collective. A schedule requested by name
-must be possible. Schedules covered by ``all`` that are not possible are skipped, and the reason is
-reported.
+``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` requests all allgather algorithms that are
+defined on the topology, and ``all`` requests the algorithms of every collective. A schedule
+requested by name must be possible. Schedules covered by ``all`` that are not possible are skipped,
+and the reason is reported.
 
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
 about 40 000 relationships per second. An offline import writes files and fills a new store from
@@ -83,8 +83,8 @@ IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
 #: Bytes in Neo4j's store files, measured on S8. Five indexes take most of a node's bytes.
-#: Relationships of schedules take more, because the long id of their schedule is stored outside of
-#: their fixed-size records.
+#: Relationships of schedules take more, because Neo4j stores the long schedule id outside the
+#: fixed-size record of the relationship.
 BYTES_PER_NODE = 360
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 260, "schedule": 370}
 #: Number of digits assumed for ranks and units in import files, enough for all artifacts within
@@ -110,7 +110,7 @@ class Plan:
     """The artifacts that an ingest has to store.
 
     Attributes:
-        artifacts: the topology, its forests, and their schedules.
+        artifacts: the topology, and the requested forests and schedules.
         skipped: the reasons why schedules covered by ``all`` were skipped.
         forests: the user's own forests among the artifacts, by id.
     """
@@ -134,17 +134,17 @@ def parse_request(
 
     Args:
         topology: the topology or its spec, such as ``S5``.
-        trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or
-            ``all`` for those that need no arguments; a string, separated by commas, or a list.
+        trees: list or comma-separated string of constructions, such as ``greedy`` or
+            ``dimension-change(base=multiple,i=2)``; ``all`` requests all that need no arguments.
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a string
             or a list. The forests that they use are stored with them.
         root: label or rank of the root of forests and schedules.
         ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
             default of each algorithm.
         segments: number of equal parts into which each tree's share of a message is divided, for
-            algorithms that segment messages; None for their defaults.
-        messages: number of unit messages, for algorithms that send unit messages; None for their
-            defaults.
+            algorithms that segment messages; None for each algorithm's default.
+        messages: number of unit messages, for algorithms that send unit messages; None for each
+            algorithm's default.
         forests: forests that no construction builds, such as forests read from files. Each is
             stored under the name of its `Forest.construction`.
 
@@ -197,7 +197,7 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
         if not re.fullmatch(STORED_NAME, given.construction):
             raise InputError(
                 f"the forest {given.id} cannot be stored under the name {given.construction!r}",
-                hint="name it with lower-case letters, digits and hyphens: "
+                hint="use a name of lower-case letters, digits and hyphens: "
                 "Forest(..., construction='mine')",
             )
         if given.id in checked:
@@ -274,19 +274,19 @@ def _select_schedules(
 
 
 def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) -> None:
-    """Raise an InputError if a schedule has too many rows to be included in `ALL`."""
+    """Raise an InputError if a schedule has too many rows to be included in ``all``."""
     rows = algorithm.count(topology, algorithm.ports[0], arguments)
     if rows > MAX_ROWS_OF_ALL:
         raise InputError(
             f"'{ALL}' omits {algorithm}, whose schedule has {rows:,} rows",
-            hint="name the algorithm instead",
+            hint="request the algorithm by name",
         )
 
 
 def _collective_of(name: str) -> str:
     """Return the collective to use for an algorithm that is named without a collective.
 
-    This is the only collective with an algorithm of this name, or broadcast if there are several.
+    The result is the only collective that has the algorithm, or broadcast if several have it.
     """
     collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:
@@ -317,7 +317,7 @@ class Estimate:
         relationships: number of relationships in Neo4j.
         bytes: size of Neo4j's store in bytes.
         import_bytes: temporary disk space of an import, in bytes: the files, and the new store next
-            to the old one.
+            to the old store.
     """
 
     nodes: int
@@ -400,7 +400,7 @@ def list_estimates(artifacts: Iterable[Artifact]) -> Table:
 
 
 class ChosenMethod(NamedTuple):
-    """A load method, ``bolt`` or ``import``, and the reason for it in one sentence."""
+    """A load method, ``bolt`` or ``import``, and one sentence with the reason for the choice."""
 
     method: LoadMethod
     reason: str
@@ -493,7 +493,7 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: if requested, or if Neo4j is embedded and an import is better.
+    """Return whether to import: on request or, with ``auto``, if an import is possible and better.
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.

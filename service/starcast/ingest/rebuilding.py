@@ -2,12 +2,12 @@
 
 A rebuild recreates the graph in Neo4j, by an offline import or over Bolt. All stored artifacts can
 be built again, so no data of starcast are lost, and a backup contains only PostgreSQL's data. Data
-of other programs in Neo4j are deleted only on request; over Bolt, only their relationships at
-recreated nodes are deleted.
+of other programs in Neo4j are deleted only on request; a rebuild over Bolt deletes only other
+programs' relationships at recreated nodes.
 
-Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
-reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
-all remaining artifacts, and an ingest recreates the artifacts that it requests.
+Over Bolt, all artifacts to rebuild are first deleted. Each artifact has the state ``failed``, with
+the reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild
+recreates all remaining artifacts, and an ingest recreates the artifacts that it requests.
 """
 
 from collections.abc import Sequence
@@ -55,8 +55,9 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts to rebuild, each with its dependents; empty for all artifacts.
-        method: the load method.
+        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt. Empty for
+            all artifacts.
+        method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
         wait: wait for other processes instead of raising BusyError.
@@ -102,7 +103,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete all data of starcast from Neo4j, and pair its graph with this PostgreSQL database."""
+    """Delete starcast's data from Neo4j, and pair the graph with this PostgreSQL database."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -216,7 +217,7 @@ def restore(
         open_engine(migration_url(settings)) as owner,
         lock_store(owner, "restoring a backup", reporter, wait=wait, exclusive=True) as engine,
     ):
-        # Neo4j is checked first, so that nothing is restored if it already has artifacts.
+        # Neo4j is checked first, so that nothing is restored if Neo4j already has artifacts.
         if rebuild_graph:
             _check_graph(settings, replace=replace)
         keep = Home(settings.home).backup_file("before-restore") if replace else None
@@ -228,7 +229,7 @@ def restore(
             decoder=decoder,
             writer=store_url(settings).username,
         )
-        rows = f"{manifest.rows:,} rows of {len(manifest.tables)} tables"
+        rows = f"{pluralize(manifest.rows, 'row')} of {pluralize(len(manifest.tables), 'table')}"
         reporter.say(f"restored and verified {rows}")
         if rebuild_graph:
             _rebuild_restored(settings, engine, reporter)
@@ -245,7 +246,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
                 f"the graph store is not empty: it holds {artifact_id}",
-                hint="name another server or `home`, or delete the stored data with `replace`",
+                hint="use another server or `home`, or add `replace` to replace the stored data",
             )
 
 
@@ -264,4 +265,4 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
                 f"the rows were restored, but the graph was not rebuilt: {error.message}",
                 hint="run 'starcast graph rebuild', and name the plug-in's file with `plugins`",
             ) from None
-    reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
+    reporter.say(f"rebuilt {pluralize(len(rebuilt), 'artifact')} in the graph")

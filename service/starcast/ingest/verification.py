@@ -1,13 +1,13 @@
 """Verify the graph: build all stored artifacts again, and compare them with Neo4j.
 
-PostgreSQL records which artifacts are stored. For each, Neo4j must have a node with its properties,
-and its relationships (rows) at a random sample of the topology's nodes. The total numbers of nodes
-and rows are compared too. On request, each artifact is also verified again, and the counts and
-checksums of all its rows are compared.
+PostgreSQL records which artifacts are stored. For each artifact, Neo4j must have a node with the
+artifact's properties. The artifact's relationships (rows) are compared at a random sample of the
+topology's nodes, and the total numbers of nodes and rows are compared too. On request, each
+artifact is also verified again, and the counts and checksums of all rows are compared.
 
 A sample can be read quickly from a graph of any size. If one of every hundred nodes differs, a
-sample of 500 nodes misses all of them with probability 0.99^500 < 0.7 %. A topology with fewer
-nodes is compared completely.
+sample of 500 nodes misses all differing nodes with probability 0.99^500 < 0.7 %. A topology with
+fewer nodes is compared completely.
 
 Verification only reads and takes no lock. Artifacts that an ingest, a drop or a rebuild changes
 meanwhile are skipped and reported.
@@ -126,8 +126,8 @@ class Sample:
 
         Args:
             graph: the graph to compare.
-            first_ids: Neo4j's internal id of each topology's node 0, by spec, in a store that was
-                just imported; its keys have no index yet. By default, nodes are found by key.
+            first_ids: Neo4j's internal id of each topology's node 0, by spec, in a newly imported
+                store, whose keys have no index yet. By default, nodes are found by key.
         """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
@@ -219,7 +219,7 @@ def _node_name(topology: Topology, key: Any) -> str:
 
 Contents = Mapping[tuple[str, str], Content]
 
-_UNSUMMABLE = "its rows cannot be summed, because a property has the wrong type"
+_UNSUMMABLE = "the checksum cannot be computed, because a property has the wrong type"
 
 
 def verify(
@@ -234,9 +234,9 @@ def verify(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts to verify, each with its dependents. Without ids, the entire store is
-            verified, including data that belong to no artifact.
-        sample: the nodes to compare.
+        ids: ids of artifacts; these and all artifacts that depend on them are verified. Without
+            ids, the entire store is verified, including data that belong to no artifact.
+        sample: the nodes whose rows are compared (default: 500 random nodes per topology).
         reporter: receives progress messages, including messages about skipped artifacts.
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
@@ -262,7 +262,7 @@ def verify(
         if before.get(artifact) != after.get(artifact)
     }
     for artifact_id in sorted(changed):
-        listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
+        listener.say(f"skipped {artifact_id}: changed during the verification; verify it again")
     if changed:
         # The row counts of the entire store are unreliable too, since they include these artifacts.
         changed.add(WHOLE_STORE)
@@ -319,7 +319,7 @@ class _Verification:
         if whole_store:
             for phrase in audit.describe_undeclared(graph):
                 yield Problem(
-                    WHOLE_STORE, f"it has {phrase}, which starcast's schema does not declare"
+                    WHOLE_STORE, f"the graph has {phrase}, not declared by starcast's schema"
                 )
             yield from self._check_unknown_nodes()
             # Incomplete artifacts can have any number of rows in the graph.
@@ -327,7 +327,7 @@ class _Verification:
                 ordered = sorted(self.records, key=lambda each: each.build_order)
                 yield from compare_counts(graph, ordered)
             if self.checksums:
-                self.reporter.say("computing counts and checksums of the whole graph")
+                self.reporter.say("computing counts and checksums of the entire graph")
                 with suppress(InputError):
                     contents = reader.read_all_contents(graph)
                 if contents is None:
@@ -367,7 +367,7 @@ class _Verification:
             return
         for name in find_changed(artifact.plugins):
             self.reporter.say(
-                f"{artifact.id}: the plug-in of '{name}' has changed since it built this artifact"
+                f"{artifact.id}: the plug-in of '{name}' has changed since the artifact was built"
             )
         try:
             generated, problems = self._generate(artifact)
@@ -379,7 +379,7 @@ class _Verification:
             yield from self._check_without_plugin(artifact, error.message)
             return
         except StarcastError as error:
-            yield Problem(artifact.id, f"it cannot be built again: {error.message}")
+            yield Problem(artifact.id, f"the artifact cannot be built again: {error.message}")
             return
         self.sample.add(graph)
         if self.checksums:
@@ -389,8 +389,8 @@ class _Verification:
         """Build an artifact again.
 
         Returns:
-            The artifact that Neo4j should have, and a problem if it is a forest whose trees in
-            PostgreSQL differ from those that its construction builds.
+            The artifact that Neo4j should have, and a problem if the artifact is a forest whose
+            trees in PostgreSQL differ from the trees that the construction builds.
         """
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)

@@ -6,8 +6,8 @@ This module imports no driver, so commands that need only a server's address sta
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: The roles of a PostgreSQL server: the owner is needed for migrations, the writer to store and
-#: delete, and the reader to read.
+#: Roles of a PostgreSQL server: the owner migrates the tables, the writer stores and deletes rows,
+#: and the reader reads rows.
 Role = Literal["owner", "writer", "reader"]
 ROLE_NAMES: dict[Role, str] = {
     "owner": "starcast_owner",

@@ -1,6 +1,6 @@
 """Convert exceptions that no other code has handled to starcast errors.
 
-Failures of the operating system, of files and of servers become errors with a documented exit code.
+Operating-system, file and server failures become errors with a documented exit code.
 All other exceptions are reported as defects of starcast.
 """
 
@@ -68,7 +68,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
 
 def from_os_error(error: OSError, place: str = "") -> StarcastError:
-    """Convert an error of the operating system to the StarcastError that is reported.
+    """Convert an OSError to the StarcastError that is reported to the user.
 
     Args:
         error: the error.

@@ -53,8 +53,8 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: Beginnings of the SQLSTATEs of errors for rejected rows: invalid data, a violated constraint, an
-#: exceeded limit.
+#: SQLSTATE prefixes of errors about rejected rows: invalid data, a violated constraint, an exceeded
+#: limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
@@ -79,7 +79,7 @@ class TableContent(pydantic.BaseModel):
 
 
 class Manifest(pydantic.BaseModel):
-    """The description of a backup.
+    """The content of a backup's ``manifest.json``.
 
     Attributes:
         format: the file format and its version.
@@ -114,7 +114,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row count of each nonempty table, except tables that have rows in every store."""
+    """Return the row count of each nonempty table, by name; skip tables that are never empty."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
@@ -168,7 +168,7 @@ def _write(connection: Connection, file: Path) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """Return the description of a backup after reading the complete file.
+    """Return the manifest of a backup after reading the complete file.
 
     Raises:
         InputError: the file is missing, is not a backup, or is incomplete.
@@ -190,13 +190,13 @@ def restore(
     decoder: Path | None = None,
     writer: str | None = None,
 ) -> Manifest:
-    """Restore a backup into a store, verify it, and upgrade its schema, in one transaction.
+    """Restore a backup into a store, verify the rows, and upgrade the schema, in one transaction.
 
     If a step fails, or the process is killed, the store keeps its previous content. Afterwards no
     artifact counts as complete, because the graph does not hold the restored artifacts.
 
     Args:
-        engine: the database, as its owner.
+        engine: the database, connected as the owner of the tables.
         file: the backup.
         reporter: reports that existing rows are being backed up.
         keep: file to which existing data are backed up before they are replaced. If None, a store
@@ -249,7 +249,7 @@ def _not_empty(rows: dict[str, int]) -> StarcastError:
     listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
     return RejectedError(
         f"the store is not empty: it has {listed}",
-        hint="name another database or `home`, or delete the stored data with `replace`",
+        hint="use another database or `home`, or add `replace` to replace the stored data",
     )
 
 
@@ -291,7 +291,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
             copy.write(chunk)
     for column in Base.metadata.tables[name].columns:
         if column.identity is not None:
-            # New rows continue the numbering.
+            # COPY does not advance the sequence, so new rows would reuse restored numbers.
             numbers = "select setval(pg_get_serial_sequence({}, {}), max({})) from {}"
             literals = map(sql.Literal, (name, column.name))
             identifiers = map(sql.Identifier, (column.name, name))
@@ -422,7 +422,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
         raise not_a_backup(file, f"{place} of its {_MANIFEST} is invalid") from None
-    # In the first format, the manifest also lists alembic's table with the revision.
+    # In the first format, the manifest also lists alembic's version table.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):

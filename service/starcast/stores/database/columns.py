@@ -1,7 +1,7 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-Checks are written in the form in which PostgreSQL prints them. They refer to no other table, so
-that the tables of a dump can be restored in any order.
+Checks are written in the form in which PostgreSQL prints them. No check refers to another table, so
+the tables of a dump can be restored in any order.
 """
 
 import inspect
@@ -127,7 +127,7 @@ def field(
         comment: the comment.
         arguments: positional arguments of SQLAlchemy's ``mapped_column``.
         check: an SQL condition on the column's values; {} stands for the name of the column.
-        words: the only allowed values.
+        words: the allowed values; empty if ``check`` alone restricts the values.
         options: keyword arguments of ``mapped_column``.
     """
     if words:
@@ -147,7 +147,7 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column that refers to a parent row, with which the row is deleted."""
+    """Return a primary-key column for a parent row's key; deleting the parent deletes the row."""
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
@@ -182,7 +182,7 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    Rows that were stored before the axis existed get the axis's usual value.
+    Rows that were stored before the axis existed get the default value of the axis.
     """
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(
@@ -194,9 +194,9 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     )
 
 
-#: The SQL condition that all integer columns for axes must meet.
+#: SQL condition on a run: every integer axis has at least the minimum value of the axis.
 COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
-#: The columns of the table ``run`` for the axes.
+#: The columns of the table ``run`` that hold the values of the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:

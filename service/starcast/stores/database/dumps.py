@@ -24,14 +24,14 @@ from starcast.support.errors import InputError, UnavailableError
 _CHUNK = 1 << 20
 #: Seconds without output after which pg_restore is terminated.
 _DECODER_SECONDS = sessions.SILENT_SECONDS
-#: An entry in the table of contents of a dump: its kind, schema and name.
+#: Pattern of an entry in a dump's table of contents: kind, schema and name.
 _ENTRY = re.compile(r"^\d+; \d+ \d+ ([A-Z ]+) (\S+) (\S+)", re.MULTILINE)
 #: The kinds of entries in a dump of starcast's tables.
 _EXPECTED_KINDS = {
     "TABLE", "TABLE DATA", "DEFAULT", "CONSTRAINT", "FK CONSTRAINT", "INDEX", "COMMENT",
     "SEQUENCE", "SEQUENCE SET", "SEQUENCE OWNED BY",
 }  # fmt: skip
-#: The statement of pg_restore's output that precedes the rows of a table.
+#: Pattern of the statement before a table's rows in pg_restore's output.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
 #: The rows of a table in a backup: the column names, and the output of COPY in chunks.
 DumpedRows = tuple[list[str], Iterable[bytes]]
@@ -43,7 +43,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
     Args:
         file: the backup, for messages.
         decoder: the program pg_restore.
-        dump: the dump of the backup.
+        dump: path of the dump, extracted from the backup.
         tables: the tables that the manifest names.
 
     Raises:
@@ -66,7 +66,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
     Args:
         file: the backup, for messages.
         decoder: the program pg_restore.
-        dump: the dump of the backup.
+        dump: path of the dump, extracted from the backup.
         table: the name of the table.
 
     Raises:

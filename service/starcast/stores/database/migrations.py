@@ -40,10 +40,10 @@ VERSION_TABLE = "alembic_version"
 #: The oldest major version of PostgreSQL that supports the SQL of starcast.
 OLDEST_POSTGRES = 15
 UPGRADE_SECONDS = 60
-#: The advisory lock that serializes migrations.
+#: Name of the advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
-#: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
+#: SQLSTATE prefixes of migration errors caused by existing rows or other programs' views.
 _OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
@@ -66,7 +66,8 @@ _MAY_CREATE = text("select has_schema_privilege(current_schema(), 'create')")
 _ROLES = text(
     "select rolname from pg_roles where rolname = any(:names) and rolname <> current_user"
 )
-# In a database of PostgreSQL 14 or older, every role may create tables in the schema public.
+# In a database from PostgreSQL 14 or older, every role may create tables in the schema public,
+# until the owner of the schema revokes this right.
 _OWNS_SCHEMA = text(
     "select pg_get_userbyid(nspowner) = current_user"
     " or nspowner = 'pg_database_owner'::regrole and pg_get_userbyid(datdba) = current_user"
@@ -253,7 +254,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # Without tables, starcast has no views either, and `declare` would replace another program's.
+    # Without tables, starcast has no views, so a view with such a name belongs to another program,
+    # and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
@@ -269,7 +271,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
     Comments, views and privileges are written again even if the revision is already the newest.
 
     Args:
-        engine: the database, as the owner of the tables.
+        engine: the database, connected as the owner of the tables.
         reporter: reports the revision before and after the upgrade.
         writer: another role that gets the writer's privileges.
 
@@ -346,10 +348,10 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     """
     schema = enter_schema(connection)
     tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
-    # PostgreSQL refuses to drop a table that a view reads.
+    # PostgreSQL refuses to drop a table that a view reads, so views are dropped first.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
-        # In later revisions, a view of this name belongs to another program.
+        # From revision 0016 on, a view with this name belongs to another program.
         views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
@@ -379,7 +381,7 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
-        # A message about a view does not contain its name, but the detail does.
+        # A message about a view does not contain the view's name, but the detail does.
         detail = error.orig.diag.message_detail if isinstance(error.orig, psycopg.Error) else None
         raise RejectedError(
             f"the tables cannot be migrated: {first_line(error)}"
@@ -400,7 +402,7 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 
 
 def differences(engine: Engine) -> list[str]:
-    """Return descriptions of the changes that the schema needs to be as starcast expects.
+    """Return descriptions of the changes that would make the schema match starcast's models.
 
     The changes concern differences between the tables and the models, missing views, and objects of
     other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
@@ -464,7 +466,7 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # Whether each role may write. The reader may only read, even if the settings name it as writer.
+    # True grants write access. The reader gets none, even if the settings name it as the writer.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])

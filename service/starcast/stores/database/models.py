@@ -50,7 +50,7 @@ _ARTIFACT_ID = "starts_with({}, topology || ':')"
 class Store(Base):
     """The identity of this database, in one row.
 
-    The graph store holds the same id, which shows whether the two belong together.
+    The graph store records the same id, so starcast detects stores that do not belong together.
     """
 
     # A unique index on a constant allows only one row.
@@ -60,26 +60,26 @@ class Store(Base):
         "random id, which the node (:Store) of the graph records too",
         server_default=text("gen_random_uuid()"),
     )
-    created_at: Mapped[datetime] = moment("when it was created")
+    created_at: Mapped[datetime] = moment("when the database was created")
 
 
 class Family(Base):
-    """A family of topologies. Plug-ins add theirs, so this is a table and not an enumeration."""
+    """A family of topologies. Plug-ins can add families, so this is a table, not an enumeration."""
 
     name: Mapped[str] = key("name of the family: star")
-    noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
+    noun: Mapped[str] = field("noun for the family's topologies in sentences: star graphs")
 
 
 class StoredNetwork(Base):
     """A topology that is given by its links, such as one read from a file.
 
-    It is kept as long as an ingested topology, a run or a record is on it.
+    The network is kept while an ingested topology, a run or a record uses it.
     """
 
     __tablename__ = "network"
 
-    spec: Mapped[str] = key("its name and the first digits of its SHA-256: mine-3fa2c1", check=SPEC)
-    name: Mapped[str] = field("name that the user gave it: mine", index=True)
+    spec: Mapped[str] = key("name and first SHA-256 digits of the network: mine-3fa2c1", check=SPEC)
+    name: Mapped[str] = field("name that the user gave to the network: mine", index=True)
     sha256: Mapped[str] = field(
         "SHA-256 of labels, switches, links, capacities, latencies", check="{} ~ '^[0-9a-f]{64}$'"
     )
@@ -94,7 +94,8 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     endpoints: Mapped[int | None] = field(
-        "number of nodes that are not switches; they have the lowest ranks; null: all nodes"
+        "number of nodes that are not switches, which have the lowest ranks; null if all nodes are"
+        " endpoints"
     )
     capacities: Mapped[list[Any]] = field(
         "capacity of each link, in the order of links, or empty if all are 1",
@@ -109,7 +110,7 @@ class StoredNetwork(Base):
     )
     source: Mapped[str] = field("origin of the network, or empty", server_default=text("''"))
     licence: Mapped[str] = field("licence of the source, or empty", server_default=text("''"))
-    created_at: Mapped[datetime] = moment("when it was stored")
+    created_at: Mapped[datetime] = moment("when the row was stored")
 
 
 class Topology(Base):
@@ -123,40 +124,40 @@ class Topology(Base):
     )
 
     spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
-    family: Mapped[str] = field("name of its family", ForeignKey("family.name"))
+    family: Mapped[str] = field("name of the family", ForeignKey("family.name"))
     n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
     endpoints: Mapped[Big] = field("number of nodes that are not switches")
     links: Mapped[Big] = field("number of undirected links")
-    degree: Mapped[Small] = field("largest number of links at a node")
+    degree: Mapped[Small] = field("maximum number of links at a node")
     diameter: Mapped[int | None] = field(
-        "largest distance of two endpoints; null for a network for which it is not known"
+        "maximum distance between two endpoints; null for a network with an unknown diameter"
     )
 
 
 class NodeKey(Base):
-    """A number for a network or a topology of a plug-in; its nodes' keys in Neo4j begin with it."""
+    """For each network or plug-in topology, the number with which the node keys in Neo4j begin."""
 
     topology: Mapped[str] = key("spec of the topology", check=SPEC)
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
 
 
 class Forest(Base):
-    """An ingested forest. Its trees are in the table tree."""
+    """An ingested forest. The trees of the forest are in the table tree."""
 
     __table_args__ = (counts("root >= 0 and trees > 0 and height > 0 and congestion > 0"),)
 
     id: Mapped[str] = key("id such as S5:multiple:12345", check=_ARTIFACT_ID)
-    topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
-    construction: Mapped[str] = field("construction that built it: multiple", check=NAME)
+    topology: Mapped[str] = field("spec of the topology", ForeignKey("topology.spec"), index=True)
+    construction: Mapped[str] = field("construction that built the forest: multiple", check=NAME)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the construction, by name")
     root: Mapped[Big] = field("rank of the root")
     root_label: Mapped[str] = field("label of the root: 12345")
     trees: Mapped[Small] = field("number of trees")
     height: Mapped[int] = field("largest level in any tree")
-    congestion: Mapped[Small] = field("most trees on a directed link")
-    created_at: Mapped[datetime] = moment("when it was stored")
+    congestion: Mapped[Small] = field("maximum number of trees that use the same directed link")
+    created_at: Mapped[datetime] = moment("when the row was stored")
 
 
 class Tree(Base):
@@ -164,7 +165,7 @@ class Tree(Base):
 
     __table_args__ = (counts("number >= 0 and height > 0 and leaves > 0 and size > 1"),)
 
-    forest: Mapped[str] = part_of("forest.id", "id of its forest")
+    forest: Mapped[str] = part_of("forest.id", "id of the forest")
     number: Mapped[Small] = key("number of the tree in the forest, from 0")
     height: Mapped[int] = field("largest level")
     leaves: Mapped[Big] = field("number of leaves")
@@ -183,22 +184,22 @@ class Schedule(Base):
     )
 
     id: Mapped[str] = key("id such as S5:broadcast:multiple:all::12345", check=_ARTIFACT_ID)
-    topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
+    topology: Mapped[str] = field("spec of the topology", ForeignKey("topology.spec"), index=True)
     forest: Mapped[str | None] = field(
-        "id of its forest; null if it uses no forest", ForeignKey("forest.id"), index=True
+        "id of the forest, or null if no forest is used", ForeignKey("forest.id"), index=True
     )
     collective: Mapped[str] = field(
         "broadcast, allgather, scatter, ...", words=get_args(Collective)
     )
-    algorithm: Mapped[str] = field("algorithm that built it", check=NAME)
+    algorithm: Mapped[str] = field("algorithm that built the schedule", check=NAME)
     ports: Mapped[str] = field("port model: all or one", words=get_args(Ports))
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[Big] = field("rank of the root")
     symmetric: Mapped[bool] = field(
-        "whether it has only the rows of the identity, which represent those of all sources"
+        "whether the schedule lists only the rows of the identity, which represent all sources"
     )
     steps: Mapped[int] = field("last step in which a unit moves")
-    transmissions: Mapped[Big] = field("times that units cross links")
+    transmissions: Mapped[Big] = field("number of times that a unit crosses a link")
     largest_packet: Mapped[Big] = field("maximum number of units on a directed link in a step")
     units: Mapped[Big] = field("number of distinct units")
 
@@ -207,19 +208,19 @@ class _Step:
     """The columns of both tables of steps; a row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
-    links_used: Mapped[Big] = field("directed links used")
-    packets: Mapped[Big] = field("packets sent")
-    largest_packet: Mapped[Big] = field("units in the largest packet")
+    links_used: Mapped[Big] = field("number of directed links used")
+    packets: Mapped[Big] = field("number of packets sent")
+    largest_packet: Mapped[Big] = field("number of units in the largest packet")
 
 
 class ScheduleStep(_Step, Base):
     """One step of a simulated schedule."""
 
-    schedule: Mapped[str] = part_of("schedule.id", "id of its schedule")
+    schedule: Mapped[str] = part_of("schedule.id", "id of the schedule")
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Commands know only artifacts with a row."""
+    """The state of one artifact in the graph store. Commands find only artifacts with a row."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -233,16 +234,14 @@ class Materialization(Base):
         words=("planned", "loading", "complete", "failed"),
     )
     method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
-    expected_nodes: Mapped[Big] = field("number of nodes that it must have in the graph")
-    expected_relationships: Mapped[Big] = field(
-        "number of relationships that it must have in the graph"
-    )
-    found_nodes: Mapped[Big | None] = field("nodes found in the graph")
-    found_relationships: Mapped[Big | None] = field("relationships found in the graph")
+    expected_nodes: Mapped[Big] = field("number of nodes that the graph must hold")
+    expected_relationships: Mapped[Big] = field("number of relationships that the graph must hold")
+    found_nodes: Mapped[Big | None] = field("number of nodes found in the graph")
+    found_relationships: Mapped[Big | None] = field("number of relationships found in the graph")
     expected_checksum: Mapped[str] = field("checksum of the built artifact")
-    found_checksum: Mapped[str | None] = field("checksum of its rows in the graph")
+    found_checksum: Mapped[str | None] = field("checksum of the artifact in the graph")
     plugins: Mapped[dict[str, Any]] = empty_object(
-        "module, version and SHA-256 of the plug-ins that built it, by name"
+        "module, version and SHA-256 of the plug-ins that built the artifact, by name"
     )
     error: Mapped[str | None] = field("why the artifact is not complete")
     started_at: Mapped[datetime] = moment("when loading was planned")
@@ -256,11 +255,12 @@ class Experiment(Base):
     name: Mapped[str] = field(
         "name, unique in this database", unique=True, check="{} ~ '^[A-Za-z0-9][A-Za-z0-9._-]*$'"
     )
-    grid: Mapped[dict[str, Any]] = empty_object("its grids; {} for a collection of single runs")
+    grid: Mapped[dict[str, Any]] = empty_object("grids as JSON; {} for a collection of single runs")
     points: Mapped[int | None] = field(
-        "points in its grids; null without grids, and before revision 0002", check="{} > 0"
+        "number of points in the grids; null if no grid exists, or if stored before revision 0002",
+        check="{} > 0",
     )
-    created_at: Mapped[datetime] = moment("when its first run was stored")
+    created_at: Mapped[datetime] = moment("when the first run was stored")
 
 
 class Run(Base, AxisColumns):
@@ -285,26 +285,26 @@ class Run(Base, AxisColumns):
 
     id: Mapped[Big] = key("number in this store", Identity(), sort_order=-3)
     experiment: Mapped[int] = field(
-        "number of its experiment", ForeignKey("experiment.id", ondelete="CASCADE"), sort_order=-2
+        "number of the experiment", ForeignKey("experiment.id", ondelete="CASCADE"), sort_order=-2
     )
     message_units: Mapped[Big | None] = field(
-        "pieces into which a message is split; null in runs of older versions"
+        "number of pieces into which a message is split; null in runs of older versions"
     )
     missing: Mapped[Big] = field(
-        "(node, unit) pairs that the faults left undelivered", server_default=text("0")
+        "number of (node, unit) pairs undelivered because of faults", server_default=text("0")
     )
     status: Mapped[str] = field("complete or failed", words=("complete", "failed"))
     error: Mapped[str | None] = field(
-        "why it failed", check="(status = 'failed') = ({} is not null)"
+        "why the run failed", check="(status = 'failed') = ({} is not null)"
     )
     timings: Mapped[dict[str, Any]] = empty_object(
         "seconds of each phase: build, verify, simulate, price"
     )
     provenance: Mapped[dict[str, Any]] = empty_object(
-        "code, libraries and machine that produced it"
+        "code, libraries and machine that produced the run"
     )
-    started_at: Mapped[datetime] = field("start of its execution")
-    finished_at: Mapped[datetime] = field("when its costs were computed")
+    started_at: Mapped[datetime] = field("start of the execution")
+    finished_at: Mapped[datetime] = field("when the costs were computed")
 
 
 class Cost(Base):
@@ -315,17 +315,17 @@ class Cost(Base):
 
     __table_args__ = (counts("steps >= 0 and transmissions >= 0"),)
 
-    run: Mapped[int] = part_of("run.id", "number of its run")
+    run: Mapped[int] = part_of("run.id", "number of the run")
     kind: Mapped[str] = key(
         "closed form, simulated, lower bound",
         words=("closed form", "simulated", "lower bound"),
     )
     steps: Mapped[Big | None] = field("number of steps")
     start_ups: Mapped[Fraction | None] = field("coefficient of t_s, exact", check=RATIONAL)
-    transmissions: Mapped[Big | None] = field("times that units cross links")
+    transmissions: Mapped[Big | None] = field("number of times that a unit crosses a link")
     bytes: Mapped[Fraction | None] = field("coefficient of t_c, exact", check=RATIONAL)
     time: Mapped[Fraction] = field(
-        "start_ups * t_s + bytes * t_c, exact; for a lower bound the larger of the two",
+        "start_ups * t_s + bytes * t_c, exact; for a lower bound, the larger of the two summands",
         check=RATIONAL,
     )
     source: Mapped[str] = field("paper and number in the paper, or simulated")
@@ -336,7 +336,7 @@ class Cost(Base):
 class StepProfile(_Step, Base):
     """One step of a simulated run."""
 
-    run: Mapped[int] = part_of("run.id", "number of its run")
+    run: Mapped[int] = part_of("run.id", "number of the run")
 
 
 class ClaimRun(Base):
@@ -344,7 +344,7 @@ class ClaimRun(Base):
 
     id: Mapped[int] = key("number in this store", Identity())
     names: Mapped[list[Any]] = empty_array(
-        "requested claim ids and beginnings of ids; none for all claims"
+        "requested claim ids and id prefixes; empty for all claims"
     )
     level: Mapped[str | None] = field("quick, full or deep; null if sizes were given", words=LEVELS)
     sizes: Mapped[list[Any] | None] = field(
@@ -354,9 +354,9 @@ class ClaimRun(Base):
     version: Mapped[str] = field("version of starcast")
     revision: Mapped[str | None] = field("git revision, or null outside a checkout")
     dirty: Mapped[bool | None] = field("whether the checkout had changes; null outside a checkout")
-    finished_at: Mapped[datetime] = moment("when its verdicts were stored")
+    finished_at: Mapped[datetime] = moment("when the verdicts were stored")
     packs: Mapped[dict[str, Any]] = empty_object(
-        "loaded paper packs of its claims: folder and SHA-256, by key of the paper"
+        "paper packs that define the claims: folder and SHA-256, by paper key"
     )
 
 
@@ -375,7 +375,7 @@ class ClaimEvidence(_CheckedClaim, Base):
     size: Mapped[str] = key("size that was checked: S5")
     evidence: Mapped[dict[str, Any]] = field("findings as JSON", check=OBJECT)
     seconds: Mapped[float] = field(
-        "time of the check; work that several claims share is counted for the first one",
+        "seconds of the check; work shared by several claims is counted for the first claim",
         check="{} >= 0",
     )
 
@@ -413,7 +413,7 @@ class StoredRecord(Base):
     optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
-        "evidence for the bound with SHA-256 and checker; null if it follows from theory",
+        "evidence for the bound with SHA-256 and checker; null if the bound follows from theory",
     )
     verification: Mapped[str] = field(
         "result of checking the bound: verified, not made again or not checked",
@@ -422,7 +422,7 @@ class StoredRecord(Base):
     witness: Mapped[bytes] = field("arrays of the object, as an npz file")
     solver: Mapped[str] = field("solver with its version, or empty")
     version: Mapped[str] = field("version of starcast")
-    seconds: Mapped[float] = field("time of all its searches", check="{} >= 0")
-    command: Mapped[str] = field("command that searches again")
-    tried: Mapped[list[Any]] = empty_array("searches: method, target, result, seconds")
-    stored_at: Mapped[datetime] = moment("when it was stored")
+    seconds: Mapped[float] = field("total seconds of the searches", check="{} >= 0")
+    command: Mapped[str] = field("command that repeats the search")
+    tried: Mapped[list[Any]] = empty_array("searches, each with method, target, result and seconds")
+    stored_at: Mapped[datetime] = moment("when the record was stored")

@@ -51,7 +51,7 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
-    """Check that the stored network with this digest and these links equals a known network."""
+    """Check that a stored network, given by its digest and links, equals the given network."""
     if sha256 != network.sha256:
         raise RejectedError(
             f"another network with the spec '{network.spec}' is stored",
@@ -71,7 +71,7 @@ def _pack_links(network: Network) -> bytes:
 
 
 def load_network(session: Session, spec_or_name: str) -> Network | None:
-    """Return the stored network with the given spec or name, or None if there is none.
+    """Return the stored network with the given spec or name, or None if no such network is stored.
 
     Raises:
         InputError: several networks have this name.

@@ -48,7 +48,8 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
         RejectedError: a record is invalid; nothing is stored.
         BusyError: another process has been storing records for ten minutes.
     """
-    # Only one process at a time may compare a record with the stored one and replace it.
+    # With the lock, only one process at a time compares records with stored records and replaces
+    # them.
     busy = BusyError(
         f"another process has been storing records for {_LOCK_SECONDS} s",
         hint="try again when it has finished",
@@ -71,7 +72,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
 
 def _load_if_right(stored: StoredRecord) -> Record | None:
-    """Convert a stored row to a search record; None if its witness or certificate is invalid."""
+    """Convert a stored row to a search record; return None if `verify` rejects the record."""
     record = as_record(stored)
     try:
         verify(record)

@@ -89,7 +89,7 @@ def require(row: Stored | None, noun: str, missing: str) -> Stored:
 
 
 def find_experiment(session: Session, name: str) -> models.Experiment | None:
-    """Return the experiment with this name, or None."""
+    """Return the experiment with this name, or None if no such experiment is stored."""
     return session.scalar(select(models.Experiment).where(models.Experiment.name == name))
 
 
@@ -108,7 +108,7 @@ def list_experiments(session: Session) -> list[models.Experiment]:
 
 
 def experiment_name(session: Session, run: Run) -> str:
-    """Return the name of the experiment of a stored run."""
+    """Return the name of the experiment to which a stored run belongs."""
     query = select(models.Experiment.name).join(models.Run).where(models.Run.id == run.id)
     return session.scalars(query).one()
 
@@ -128,7 +128,7 @@ def save_experiment(
     Args:
         session: an open session; nothing is committed.
         name: the name of the experiment.
-        grid: its grids as JSON values; empty for a collection of single runs.
+        grid: the experiment's grids as JSON values; empty for a collection of single runs.
         points: the number of points in the grids; None without grids.
     """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
@@ -302,7 +302,7 @@ def find_artifact(session: Session, kind: str | None, artifact_id: str) -> model
 
 
 def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
-    """Return the recorded properties of an artifact, omitting those without a value.
+    """Return the recorded properties of an artifact, omitting properties without a value.
 
     Raises:
         NotFoundError: the artifact is not recorded.
@@ -342,7 +342,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
     Raises:
-        RejectedError: the topology is a network, and another network with its spec is stored.
+        RejectedError: the topology is a network, and another network with the same spec is stored.
     """
     from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
     from starcast.stores.database.networks import save_network  # noqa: PLC0415
@@ -362,8 +362,8 @@ def save_forest(session: Session, forest: "Forest") -> None:
     The caller must have verified the forest and stored its topology.
 
     Raises:
-        RejectedError: a node does not reach the root over its parent ports, so it has no level;
-            nothing is stored.
+        RejectedError: the parent ports do not lead from every node of a tree to the root; nothing
+            is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))
@@ -474,7 +474,7 @@ def load_schedule_profile(session: Session, schedule_id: str) -> list[models.Sch
 
 
 def drop_artifact(session: Session, kind: str, artifact_id: str) -> None:
-    """Delete an artifact. PostgreSQL raises an error if other artifacts refer to it."""
+    """Delete an artifact. PostgreSQL raises an error if other artifacts refer to the artifact."""
     model = MODELS[kind]
     [key] = inspect(model).primary_key
     session.execute(delete(model).where(key == artifact_id))

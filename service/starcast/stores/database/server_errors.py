@@ -49,12 +49,12 @@ _LOGIN_FORMS = {
     TOO_MANY_CONNECTIONS: r"sorry, too many clients .*|too many connections for \w+ \".*"
     r"|remaining connection slots .*|no more connections allowed.*",
 }
-#: Beginnings of SQLSTATEs, each with the error class, the words between the server's address and
-#: the server's own message, and the hint. The first beginning that matches is used.
+#: SQLSTATE prefixes, each with the error class, the words between the server's address and the
+#: server's own message, and the hint. The first matching prefix is used.
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
-     "write the user's password to a file and name it in STARCAST_POSTGRES_PASSWORD_FILE"),
+     "write the user's password to a file, which STARCAST_POSTGRES_PASSWORD_FILE names"),
     ("3D000", UnavailableError, "has no database '{database}'", "create it: createdb {database}"),
     (_NO_RIGHT, UnavailableError, "refuses '{user}'",
      "log in as another role: {writer} may store and delete, {owner} may migrate"),
@@ -68,7 +68,8 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("54", LimitError, "rejected a statement that exceeds its limits", "request less data"),
     ("57014", LimitError, "stopped a statement",
      "run the same command again; the role's or database's statement_timeout may be too low"),
-    ("40", BusyError, "stopped a transaction because of another one", "run the same command again"),
+    ("40", BusyError, "canceled a transaction that conflicted with another",
+     "run the same command again"),
     (LOCK_NOT_AVAILABLE, BusyError, "stopped waiting for another transaction", "try again later"),
     ("42P01", RejectedError, _OTHER_TABLES, _CHECK_TABLES),
     ("42703", RejectedError, _OTHER_TABLES, _CHECK_TABLES),
@@ -157,7 +158,7 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 
 
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
-    """Return address, user and database of a PostgreSQL connection.
+    """Return the address, user name and database name of a PostgreSQL connection.
 
     The values come from libpq if the connection failed, and otherwise from the URL.
     """

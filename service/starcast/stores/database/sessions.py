@@ -35,6 +35,7 @@ from starcast.support.text import describe_activity, pluralize
 #: With a silent server, a command fails after 30 seconds: this silence, a probe with its own time
 #: limit, and one attempt to reconnect.
 SILENT_SECONDS = 20.0
+#: Seconds to wait for the probe's connection, and for each part of the probe's answer.
 PROBE_SECONDS = 5
 #: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
 CANCEL_SECONDS = 1
@@ -73,7 +74,7 @@ _SETTINGS = (
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two 32-bit numbers. The transaction
 # that holds a lock is idle, so its state last changed when it took the lock. A process that waits
-# for exclusive access comes first, because shared locks are refused while it waits.
+# for exclusive access is listed first, because shared locks are refused while that process waits.
 _HOLDERS_OF = text(
     "select pid, granted, mode, application_name,"  # noqa: S608 - only constants
     " extract(epoch from clock_timestamp() - state_change)::float8 as seconds"
@@ -95,9 +96,9 @@ _NO_TIME_LIMITS = text(
 #: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
 STORE_LOCK = "store"
 #: Name of an execution option of engines. Its value is the `Lock` of the store, which the sessions
-#: of the engine verify, or None if these sessions may only read.
+#: of the engine verify, or None if these sessions are read-only.
 _HELD = "starcast_store_lock"
-#: Name of a connection's execution option, which is True if its transactions may only read.
+#: Name of a connection's execution option; True makes the connection's transactions read-only.
 _READING = "starcast_reading"
 
 
@@ -228,7 +229,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
-        # The transaction begins here, with the engine's option; see `_set_up_transaction`.
+        # The transaction begins here; `_set_up_transaction` makes it read-only if required.
         is_reading = engine.get_execution_options().get(_HELD, True) is None
         session.connection(execution_options={_READING: is_reading})
         verify_store_lock(engine, session)
@@ -249,7 +250,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that the store's lock is still held, if the engine holds it; see `lock_store`.
+    """Check that an engine from `lock_store` still holds the lock; do nothing for other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -275,7 +276,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: another process restores the store, or writes if ``exclusive`` is True.
+        BusyError: another process is restoring the store, or ``exclusive`` is True and another
+            process is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -299,7 +301,7 @@ class Lock:
     pid: int
 
     def verify(self, session: Session | Connection) -> None:
-        """Check on the server that the lock is still held; it is lost with its connection.
+        """Check on the server that the lock is still held; the lock is lost with its connection.
 
         Raises:
             UnavailableError: the connection was lost.
@@ -308,7 +310,7 @@ class Lock:
         if not any(each.granted and each.pid == self.pid for each in holders):
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
-                hint="run the same command again; everything that it has stored is complete",
+                hint="run the same command again; all data stored so far are complete",
             )
 
 
@@ -325,8 +327,8 @@ def advisory_lock(
     """Hold the advisory lock with this name in the current schema.
 
     An open transaction holds the lock, because a connection pooler might run each transaction in
-    another server process. The transaction has no snapshot and changes nothing, so it does not
-    prevent the server's clean-up. The server releases the lock when this process ends, for whatever
+    another server process. The transaction has no snapshot and changes nothing, so it does not keep
+    VACUUM from removing dead rows. The server releases the lock when this process ends, for any
     reason, or when the connection is lost; `Lock.verify` detects a lost connection.
 
     Args:
@@ -492,7 +494,7 @@ def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psyco
     try:
         with driver.cursor().copy(statement) as copy:
             yield copy
-    # SQLAlchemy knows nothing of the copy, so it does not convert the driver's errors.
+    # SQLAlchemy is not involved in the COPY, so it does not convert the driver's errors.
     except psycopg.Error as error:
         raise DBAPIError.instance(statement.as_string(), None, error, psycopg.Error) from error
 

@@ -28,7 +28,7 @@ class View:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The comment of each column, in order."""
+        """The comments of the columns, by column name, in the order of the columns."""
         return dict(re.findall(r"(\w+),?\s+-- (.+)", self.query))
 
 
@@ -49,23 +49,23 @@ RUN_SUMMARY = View(
     f"""
     select
         run.id as run, -- number of the run
-        experiment.name as experiment, -- name of its experiment
+        experiment.name as experiment, -- name of the experiment
         {_axes("run", AXES)}
         run.status, -- complete or failed
-        run.error, -- why it failed
+        run.error, -- why the run failed
         simulated.steps, -- last step in which a unit moves
-        simulated.transmissions, -- times that a unit crosses a link
+        simulated.transmissions, -- number of times that a unit crosses a link
         simulated.time_value as time, -- simulated time
-        closed.time_value as closed_form, -- time by the closed form of the paper
-        lower.time_value as bound, -- lower bound of the time
+        closed.time_value as closed_form, -- time by the paper's closed form
+        lower.time_value as bound, -- lower bound on the time
         case when run.missing = 0 then simulated.time_value / nullif(lower.time_value, 0) end
             as gap,
             -- time / bound; null if units are missing, since the bound holds for full delivery
         case when run.status = 'complete' then run.missing end as missing,
-            -- (node, unit) pairs that the faults left undelivered; null if the run failed
-        run.provenance ->> 'version' as version, -- version of starcast that executed it
+            -- number of (node, unit) pairs undelivered because of faults; null if the run failed
+        run.provenance ->> 'version' as version, -- version of starcast that executed the run
         run.provenance ->> 'revision' as revision, -- git revision of starcast
-        run.finished_at -- when it was stored
+        run.finished_at -- when the costs were computed
     from run
     join experiment on experiment.id = run.experiment
     left join cost as simulated on simulated.run = run.id and simulated.kind = 'simulated'
@@ -87,7 +87,7 @@ CLAIM_SUMMARY = View(
         verdict.detail, -- description of the findings
         (select sum(evidence.seconds) from claim_evidence as evidence
             where evidence.claim_run = verdict.claim_run and evidence.claim = verdict.claim)
-            as seconds, -- time of its checks
+            as seconds, -- total time of the claim's checks
         verdict.claim_run, -- number of the verification run
         claim_run.level, -- quick, full or deep; null if sizes were given instead
         claim_run.version, -- version of starcast
@@ -109,18 +109,18 @@ ARTIFACT = View(
     select
         state.kind, -- topology, forest or schedule
         state.id, -- id of the artifact
-        split_part(state.id, ':', 1) as topology, -- spec of its topology
+        split_part(state.id, ':', 1) as topology, -- spec of the artifact's topology
         state.state, -- planned, loading, complete (verified and usable) or failed
         state.method, -- load method: bolt or import
-        state.error, -- why it is not complete
+        state.error, -- why the artifact is not complete
         topology.family, -- family of a topology
-        topology.nodes, -- nodes of a topology
-        topology.links, -- undirected links of a topology
-        topology.degree, -- links at each node of a topology
-        topology.diameter, -- largest distance in a topology
+        topology.nodes, -- number of nodes of a topology
+        topology.links, -- number of undirected links of a topology
+        topology.degree, -- maximum number of links at a node of a topology
+        topology.diameter, -- maximum distance between two endpoints of a topology
         forest.construction, -- construction of a forest
         forest.root_label, -- label of the root of a forest
-        forest.trees, -- trees of a forest
+        forest.trees, -- number of trees in a forest
         forest.height, -- largest level in a forest
         forest.congestion, -- largest number of trees of a forest that use the same directed link
         schedule.forest, -- id of the forest of a schedule
@@ -129,16 +129,16 @@ ARTIFACT = View(
         schedule.ports, -- port model of a schedule
         coalesce(forest.arguments, schedule.arguments) as arguments,
             -- arguments of the construction or algorithm
-        schedule.steps, -- steps of a schedule
-        schedule.transmissions, -- times that a unit of a schedule crosses a link
+        schedule.steps, -- number of steps of a schedule
+        schedule.transmissions, -- number of times that a unit of a schedule crosses a link
         schedule.largest_packet,
             -- maximum number of units on a directed link in a step of a schedule
-        state.expected_nodes as graph_nodes, -- nodes that it has in the graph
+        state.expected_nodes as graph_nodes, -- number of the artifact's nodes in the graph
         state.expected_relationships as graph_relationships,
-            -- relationships that it has in the graph
+            -- number of the artifact's relationships in the graph
         state.started_at, -- when loading was planned
-        state.finished_at, -- when it became complete or failed
-        topology.endpoints -- nodes of a topology that are not switches
+        state.finished_at, -- when the artifact became complete or failed
+        topology.endpoints -- number of nodes of a topology that are not switches
     from materialization as state
     left join topology on state.kind = 'topology' and topology.spec = state.id
     left join forest on state.kind = 'forest' and forest.id = state.id

@@ -28,7 +28,7 @@ _BYTE_MEMORY = 8
 #: Length in bytes of the header before each part of an answer, which needs no memory of its own.
 _HEADER = 2
 #: Seconds that the server has, after the time limit, to stop a statement. The server's parser
-#: ignores the limit, and can end without an answer.
+#: ignores the time limit; if the parser's stack overflows, the server never answers.
 _GRACE_SECONDS = 5.0
 
 

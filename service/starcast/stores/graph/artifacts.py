@@ -111,7 +111,7 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The relationships of an artifact, or a block of them.
+    """The relationships of an artifact, or one block of these relationships.
 
     Attributes:
         relationship: the type of the relationships.
@@ -138,7 +138,7 @@ class Rows:
 
     @property
     def columns(self) -> dict[str, NDArray[np.int64]]:
-        """The other columns of the table, by name."""
+        """The columns of the table except start and end, by name."""
         return dict(zip(self.relationship.columns, self.table[2:], strict=True))
 
     def __len__(self) -> int:
@@ -205,8 +205,8 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     """Yield every undirected link once, from its lower-rank end, in blocks sorted by this end.
 
     Raises:
-        RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
-            to its own node.
+        RejectedError: crossing a port and then its reverse port does not lead back, or a port of a
+            topology with translations leads to its own node.
     """
     table = topology.table()
     _check_reverse_ports(topology, table)
@@ -348,7 +348,7 @@ def join_blocks(
 ) -> Rows:
     """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
 
-    The other arguments are the attributes of the result; see `Rows`.
+    The result has the given relationship type, artifact id and topology, even without blocks.
     """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
@@ -356,7 +356,7 @@ def join_blocks(
 
 
 def checksum(table: NDArray[np.int64]) -> int:
-    """Return the sum of the checksums of the rows of a table, int64 ``[columns, rows]``."""
+    """Return the sum of the row checksums of a table, int64 ``[columns, rows]``."""
     total = 0
     for part in _slices(table.shape[1], _CACHED):
         mixed = np.ones(part.stop - part.start, dtype=np.int64)
@@ -381,7 +381,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of all node checksums, each of which combines relative key, rank and label."""
+    """Return the sum of a topology's node checksums, computed from relative key, rank and label."""
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     total = 0
@@ -399,7 +399,7 @@ def node_checksum_cypher(first: str) -> str:
     """Return a Cypher expression for the checksum of a node ``a``.
 
     Args:
-        first: Cypher expression of the key of node 0.
+        first: Cypher expression for the key of node 0.
 
     The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
     """
@@ -424,12 +424,12 @@ class GraphArtifact:
     Attributes:
         label: label of the artifact's node.
         properties: all declared properties of the artifact's node except the state.
-        topology: the artifact's topology. If the artifact is itself a topology, the graph also has
-            its nodes.
+        topology: the artifact's topology. The nodes of the topology belong to the artifact only if
+            the artifact is itself a topology.
         blocks: function that returns a new iterator over the relationships, in blocks.
         rows_at: function that returns the relationships at nodes with the given ranks.
-        parent: relationship type, label and id of the artifact on which this artifact depends; None
-            if there is none.
+        parent: relationship type, label and id of the artifact to which this artifact's node is
+            connected; None for a topology, and for a schedule without a forest.
     """
 
     label: Label

@@ -196,8 +196,8 @@ def _read_indexes(graph: Graph) -> dict[str, Row]:
 def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str, int]]:
     """Count the graph's nodes and relationships that the schema does not declare, by label or type.
 
-    Neo4j maintains counts per label and type, so the nodes are scanned only if these show that
-    undeclared labels or several labels on a node exist.
+    Neo4j maintains counts per label and type, so the nodes are scanned only if these counts show
+    undeclared labels, or nodes with several labels.
     """
     [names] = graph.read(
         "RETURN COLLECT { CALL db.labels() YIELD label AS name RETURN name } AS labels, "
@@ -251,7 +251,7 @@ def describe_undeclared(graph: Graph) -> list[str]:
 def describe_losses(
     graph: Graph, topologies: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Describe the data of other programs before a rebuild or an import replaces topologies.
+    """Describe the data of other programs that a rebuild or an import would keep or delete.
 
     The nodes of the replaced topologies are deleted with all their relationships, including those
     that other programs have created. The nodes of other programs are kept. An offline import
@@ -262,8 +262,8 @@ def describe_losses(
         topologies: specs of the replaced topologies; None if the entire database is replaced.
 
     Returns:
-        Two lists of phrases: the nodes of other programs that are kept, such as ``2 nodes with the
-        label Person``; and their data that would be deleted, such as ``1 relationship of the type
+        Two lists of phrases about other programs: the nodes that are kept, such as ``2 nodes with
+        the label Person``; and the data that would be deleted, such as ``1 relationship of the type
         KNOWS``.
     """
     nodes, types = _count_undeclared(graph)

@@ -63,7 +63,7 @@ def _digit_table(size: int) -> NDArray[Any]:
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: All groups of 4, 2 and 1 decimal digits as text, by group size.
+#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, by number of digits.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
@@ -122,7 +122,10 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 
 
 def node_bytes(topology: Topology, width: int) -> int:
-    """Return an upper bound on the bytes per node in the import files; see `row_bytes`."""
+    """Return an upper bound on the bytes per node of a topology in the import files.
+
+    The argument ``width`` is the number of digits of the largest node number.
+    """
     # With translations, all labels have the same length.
     labels = topology.labels([0] if topology.has_translations else None).tolist()
     return (
@@ -140,11 +143,11 @@ def node_bytes(topology: Topology, width: int) -> int:
 
 @dataclass
 class BulkFiles:
-    """The import files, the rows written to each, and the numbers assigned to nodes.
+    """The import files, their row counts, and the numbers assigned to nodes.
 
     Attributes:
         folder: the folder of the files.
-        stack: closes the files.
+        stack: the exit stack that closes the files.
         opened: the open file for each label and relationship type.
         rows: number of rows in each file.
         first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
@@ -164,7 +167,7 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The importer arguments that name the files; the importer must run in their folder."""
+        """The importer arguments that name the files; the importer must run in the same folder."""
         return tuple(
             f"--{'nodes' if element in LABELS else 'relationships'}={element.name}="
             f"./{_file_name(element)}"
@@ -218,7 +221,7 @@ class BulkFiles:
         self.nodes += 1
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for each node of a topology; its :ID is ``first`` plus its rank."""
+        """Write a row for each node of a topology; the :ID is ``first`` plus the node's rank."""
         titles = tuple(find_titles(topology))
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
@@ -256,7 +259,7 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in arrays of characters, each valid until the next one is requested.
+    """Yield rows as CSV lines, in arrays of characters that become invalid with the next array.
 
     Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
     line per matrix row.
@@ -282,7 +285,7 @@ def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
         elif not isinstance(column, tuple):
             template += _format(column)
     template += b"\n"
-    # The constant columns and the separators are written once, the other columns for each part.
+    # Constant columns and separators are written once; the other columns are filled for each part.
     line = np.frombuffer(template, dtype=np.uint8)
     lines = np.tile(line, (min(rows, _LINES), 1))
     for start in range(0, rows, _LINES):

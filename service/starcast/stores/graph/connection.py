@@ -1,8 +1,8 @@
 """Connections to Neo4j through the official driver, whose errors this module translates.
 
-Every statement names its database and runs in a managed transaction with its access mode, so that
-routing works and transient errors are retried. The server's notifications about a statement are
-part of its `QueryResult`.
+Every statement is sent with the name of the database, and runs in a managed transaction for reading
+or writing, so that routing works and transient errors are retried. The server's notifications about
+a statement are part of its `QueryResult`.
 """
 
 import logging
@@ -47,7 +47,7 @@ _DISK_FULL = re.compile("space left|disk", re.IGNORECASE)
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything that the driver logs is also part of a QueryResult or of an error. Programs that
-# configure logging still receive it.
+# configure logging still receive the driver's log.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 QueryParameters = Mapping[str, Any]
@@ -141,7 +141,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: its parameters.
+            parameters: values of the statement's parameters, by name.
             timeout: time limit in seconds; None for no limit.
 
         Raises:
@@ -160,7 +160,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: its parameters.
+            parameters: values of the statement's parameters, by name.
             timeout: time limit in seconds; None for no limit.
             row_limit: maximum number of rows to fetch; None for all.
 
@@ -311,7 +311,7 @@ class Graph:
         except neo4j.exceptions.AuthError as error:
             raise UnavailableError(
                 f"Neo4j at {self.uri} refuses the login of '{self.user}': {error.message}",
-                hint="write the right password to a file and name it in "
+                hint="write the correct password to a file and name the file in "
                 "STARCAST_NEO4J_PASSWORD_FILE",
             ) from error
         except neo4j.exceptions.Neo4jError as error:
@@ -365,7 +365,7 @@ class Graph:
                 )
             return UnavailableError(
                 f"Neo4j at {self.uri} has to be restarted: {text}",
-                hint=f"see its log, then {restart}",
+                hint=f"see the server's log, then {restart}",
             )
         if is_server_fault and _DISK_FULL.search(text):
             return LimitError(
@@ -377,7 +377,7 @@ class Graph:
             return UnavailableError(
                 f"Neo4j at {self.uri} does not accept writes: {text}",
                 hint="if the server is part of a cluster, write neo4j:// instead of bolt://; if its"
-                " database is read-only, name another database",
+                " database is read-only, use another database",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
@@ -394,7 +394,7 @@ class Graph:
         # The server has detected a write in a read transaction.
         if "AccessMode" in code:
             return InputError(
-                f"the statement writes, but only reading is allowed: {text}",
+                f"the statement writes, but statements must be read-only: {text}",
                 hint="remove the writing clauses",
             )
         if "ConstraintValidation" in code:
@@ -410,7 +410,7 @@ class Graph:
             )
         return UnavailableError(
             f"Neo4j at {self.uri} failed: {text} ({code})",
-            hint="see its log, or run 'starcast doctor'",
+            hint="see the server's log, or run 'starcast doctor'",
         )
 
 

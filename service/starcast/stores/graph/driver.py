@@ -46,14 +46,14 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
             message = f"the certificate of Neo4j at {uri} is not trusted: {cause.verify_message}"
             hint = (
                 "write +ssc instead of +s to accept any certificate, or name a file with the"
-                " certificate of its issuer in SSL_CERT_FILE"
+                " issuer's certificate in SSL_CERT_FILE"
             )
         elif isinstance(cause, SSLError) or _NO_TLS in str(cause):
             message = f"Neo4j at {uri} does not accept a connection with TLS"
             hint = "write bolt:// or neo4j:// for a connection without encryption"
         elif isinstance(cause, gaierror):
             message = f"the host of {uri} is unknown: {cause.strerror}"
-            hint = "correct its name in STARCAST_NEO4J_URI"
+            hint = "correct the host in STARCAST_NEO4J_URI"
         elif "looks like HTTP" in str(cause):
             hint = "this port speaks HTTP; Bolt has another port, often 7687"
     return UnavailableError(message, hint=hint)

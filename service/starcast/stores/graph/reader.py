@@ -146,7 +146,7 @@ def _sums(element: Element, first: str) -> str:
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
-        first: Cypher expression of the key of node 0.
+        first: Cypher expression for the key of node 0.
     """
     variable = _variable(element)
     always = [each for each in element.properties if each.always]
@@ -251,8 +251,8 @@ def read_around(
     Returns:
         The key, rank, label, title, `is_switch` and topology of each node that is stored; and the
         relationships by artifact kind and id, each as a tuple of its start key, its end key, the
-        columns of its type, and any other properties. In a manually edited graph, a value may have
-        any type.
+        columns of its relationship type, and any other properties. In a manually edited graph, a
+        value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.

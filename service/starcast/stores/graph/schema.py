@@ -204,15 +204,15 @@ TOPOLOGY = Label(
     "Topology",
     "a topology whose nodes and links are stored",
     (
-        _string("spec", "its name, such as S5"),
-        _string("family", "name of its family, such as star"),
-        _integer("n", "its first size parameter"),
-        _integer("k", "its second size parameter, in S_n,k", always=False),
+        _string("spec", "name of the topology, such as S5"),
+        _string("family", "name of the family, such as star"),
+        _integer("n", "first size parameter"),
+        _integer("k", "second size parameter, such as k of S_n,k", always=False),
         _integer("nodes", "number of nodes"),
-        _integer("endpoints", "number of nodes that are not switches; they have the lowest ranks"),
+        _integer("endpoints", "number of nodes that are not switches, which have the lowest ranks"),
         _integer("links", "number of undirected links"),
-        _integer("degree", "largest number of links at a node"),
-        _integer("diameter", "largest distance, in links; absent if it is not known", always=False),
+        _integer("degree", "maximum number of links at a node"),
+        _integer("diameter", "maximum distance in links; unknown for some networks", always=False),
         _boolean("has_translations", "whether the graph looks the same from every node"),
         _string("source", "the paper that defines the family, or the origin of a network"),
         Property(
@@ -229,10 +229,10 @@ NODE = Label(
     "a node of a topology",
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
-        _string("topology", "spec of its topology"),
+        _string("topology", "spec of the topology"),
         _integer("rank", "index among the sorted labels, from 0; switches follow endpoints"),
-        _string("label", "its label; on star graphs one character per symbol, 1..9 then a..z"),
-        Property("title", PropertyType.STRING, "its text in a network's source", always=False),
+        _string("label", "node label; on star graphs one character per symbol, 1..9 then a..z"),
+        Property("title", PropertyType.STRING, "node text in a network's source", always=False),
         Property(
             "is_switch",
             PropertyType.BOOLEAN,
@@ -253,13 +253,13 @@ FOREST = Label(
     "the trees of one construction for one root",
     (
         _string("id", "topology:construction(arguments):label of the root"),
-        _string("topology", "spec of its topology"),
+        _string("topology", "spec of the topology"),
         _string("construction", "name of the construction"),
         _string("arguments", "the construction's arguments, such as base=greedy,i=2; or empty"),
         _integer("root", "rank of the common root"),
         _integer("trees", "number of trees"),
         _integer("height", "largest level"),
-        _integer("congestion", "largest number of trees on one directed link"),
+        _integer("congestion", "maximum number of trees that use the same directed link"),
         _STATE,
     ),
     key="id",
@@ -270,18 +270,18 @@ SCHEDULE = Label(
     "the sends of a collective: step, sender, port, receiver and unit",
     (
         _string("id", "topology:collective:algorithm:ports:arguments:label of the root"),
-        _string("topology", "spec of its topology"),
-        _string("collective", "the collective that it performs, such as broadcast"),
+        _string("topology", "spec of the topology"),
+        _string("collective", "the collective that the schedule performs, such as broadcast"),
         _string("algorithm", "name of the algorithm"),
         _string("ports", "port model that it satisfies: all or one"),
         _string("arguments", "the algorithm's arguments, such as segments=4"),
         _integer("root", "rank of the root"),
-        _integer("units", "number of units; they are numbered from 0 to units - 1"),
+        _integer("units", "number of units, which are numbered from 0 to units - 1"),
         _boolean(
             "packets", "whether a directed link may carry several units in a step, as a packet"
         ),
         _integer("steps", "the last step in which a unit moves"),
-        _boolean("symmetric", "whether it represents all sources by translation"),
+        _boolean("symmetric", "whether the sends of one source represent those of all sources"),
         _STATE,
     ),
     key="id",
@@ -292,7 +292,7 @@ LINK = Relationship(
     "an undirected link, stored once, from the lower to the higher rank",
     (
         _string("topology", "spec of the topology"),
-        _integer("port", "port of the lower rank that leads to the higher"),
+        _integer("port", "port of the lower-rank node that leads to the higher-rank node"),
     ),
     artifact_property="topology",
     indexed=(("topology",),),
@@ -302,10 +302,8 @@ UNEQUAL_LINK = replace(
     LINK,
     properties=(
         *LINK.properties,
-        _integer("capacity", "its capacity, if links of the network differ", False),
-        _integer(
-            "latency", "its latency in the unit of T_s, if links of the network differ", False
-        ),
+        _integer("capacity", "capacity of the link, in a network whose links differ", False),
+        _integer("latency", "latency in units of T_s, in a network whose links differ", False),
     ),
 )
 TREE_EDGE = Relationship(

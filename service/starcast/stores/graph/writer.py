@@ -36,8 +36,8 @@ from starcast.topologies import Topology
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
 
-#: A function that is called after each transaction, with the number of rows that it wrote or
-#: deleted.
+#: A function that is called after each transaction, with the number of rows that the transaction
+#: wrote or deleted.
 Advance = Callable[[int], object]
 
 
@@ -71,7 +71,7 @@ class BoltWriter:
         """Create the artifact's node, in state ``loading``.
 
         Raises:
-            RejectedError: the artifact on which this one depends is not in the graph.
+            RejectedError: the artifact on which the given artifact depends is not in the graph.
         """
         name = artifact.label.name
         properties = {**artifact.properties, "state": GraphState.LOADING.value}
@@ -108,7 +108,7 @@ class BoltWriter:
         self.write_relationships(artifact.rows, advance)
 
     def write_nodes(self, topology: Topology, advance: Advance) -> None:
-        """Write the nodes of a topology; see `write`."""
+        """Write a topology's nodes in batches; call ``advance`` with the size of each batch."""
         titles = find_titles(topology)
 
         def create(start: int) -> int:
@@ -129,7 +129,7 @@ class BoltWriter:
                 advance(count)
 
     def write_relationships(self, rows: Rows, advance: Advance) -> None:
-        """Write the relationships of an artifact; see `write`."""
+        """Write an artifact's relationships in batches; call ``advance`` with each batch size."""
         with self._graph.concurrent(2) as pool:
             for batches in rows.batches(self._batch):
                 created = sum(pool.map(self._create, batches))
@@ -159,9 +159,9 @@ class BoltWriter:
 def create_constraints(graph: Graph) -> None:
     """Create the missing uniqueness constraints.
 
-    Their indexes also serve to look up nodes by key.
+    Neo4j also uses the indexes of the constraints to look up nodes by key.
     """
-    # Creating the constraint on the keys of nodes takes longest, so it begins first.
+    # The constraint on node keys takes longest to create, so its creation begins first.
     ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
     with graph.concurrent(2) as pool:
         list(pool.map(graph.write, [index.statement for index in ordered if index.unique]))
@@ -191,7 +191,7 @@ def refresh_plans(graph: Graph) -> None:
 
 
 def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -> None:
-    """Set the state of an artifact's node, if it exists."""
+    """Set the state of an artifact's node, if the node exists."""
     graph.write(
         f"MATCH (o:{label.name} {{{label.key}: $id}}) SET o.state = $state",
         {"id": artifact_id, "state": state.value},
@@ -209,7 +209,7 @@ _CREATE_NODES = (
 def create_statement(relationship: Relationship) -> str:
     """Return the Cypher that creates a batch of relationships of one type.
 
-    Its parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
+    The statement's parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
     """
     columns = [f"{name}: r[{index}]" for index, name in enumerate(relationship.columns, start=1)]
     properties = ", ".join([f"{relationship.artifact_property}: $artifact", *columns])
@@ -292,7 +292,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete an artifact's relationships, found by an index, and return the number deleted."""
+    """Delete an artifact's relationships, found by an index; return their number."""
     index = relationship.indexes[0]  # on the artifact's id alone
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
@@ -359,7 +359,7 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes less than a batch; return the number deleted.
+    """Repeat a Cypher statement until it deletes less than a batch; return the number of deletions.
 
     Args:
         graph: the database.
