@@ -233,7 +233,10 @@ INVALID = {
     "a list that raises": (construction([Raising()]), "raised RuntimeError"),
     "columns that raise": (algorithm({**COLUMNS, "step": Raising()}), "cannot be read"),
     "a number of units that raises": (algorithm({**COLUMNS, "units": "x"}), "cannot be read"),
-    "a forest that is a number": (algorithm({**COLUMNS, "forest": 7}), "forest must be a Forest or None"),
+    "a forest that is a number": (
+        algorithm({**COLUMNS, "forest": 7}),
+        "forest must be a Forest or None",
+    ),
     "a collective that is a list": (algorithm(collective=[]), "option 'collective'"),
     "ports that are a number": (algorithm(ports=1), "option 'ports'"),
     "a pattern that is a number": (family(pattern=5), "option 'pattern'"),

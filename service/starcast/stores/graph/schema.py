@@ -303,7 +303,9 @@ UNEQUAL_LINK = replace(
     properties=(
         *LINK.properties,
         _integer("capacity", "capacity of the link, in a network whose links differ", False),
-        _integer("latency", "latency in units of T_s, in a network whose links differ", False),
+        _integer(
+            "latency", "latency in the time unit of T_s, in a network whose links differ", False
+        ),
     ),
 )
 TREE_EDGE = Relationship(
