@@ -208,7 +208,7 @@ is M, the number of unit messages per source or destination; *copies* is the num
 trees that carry each message; *base* is the construction that `dimension-change` starts from;
 *seed* selects one of the schedules that a greedy algorithm can build.
 
-`greedy` schedules exist on every topology, for all collectives: in each step as many links as
+`greedy` schedules exist on every topology, for all collectives: in each step, as many links as
 possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs, however,
 `greedy` is Tseng & Sheu's broadcast, or the reduce or allreduce derived from it; the greedy
 schedules of these three collectives are called `greedy-matching` there. On all other topologies

@@ -41,10 +41,10 @@ identifies the object itself. Cite the id, the first digits of the SHA-256, and 
 > starcast {version}, record one-port-broadcast:S9 (19 rounds, optimal), witness {digest}.
 
 Next to the records of each problem is a checker of about 100 lines, `records/PROBLEM/check.py`:
-plain Python that shares no code with starcast and needs no other software. Its first function
-defines the problem. The rest is the same for all problems: it reads the files and builds the
-topology. `records/check.py` runs all of them, so that two commands verify the witnesses on another
-machine, from a clone or from the wheel:
+plain Python that shares no code with starcast and needs no other software. The first function of
+the checker defines the problem. The rest of the checker is the same for all problems: it reads the
+files and builds the topology. `records/check.py` runs all of them, so that two commands verify the
+witnesses on another machine, from a clone or from the wheel:
 
 ```sh
 python3 -m zipfile -e starcast-*.whl unpacked
@@ -85,7 +85,7 @@ the proof.
 
 ## What is kept
 
-`starcast search` and `starcast records merge` verify the records that they start from and those
+`starcast search` and `starcast records merge` verify the records that they read and the records
 that they write, since a file in the folder may come from anywhere. Meanwhile, they hold a lock on
 the folder. "Better" is a partial order. If one record has the better value and another the better
 bound, the result has both, in folders and in PostgreSQL.
@@ -106,12 +106,12 @@ bound, the result has both, in folders and in PostgreSQL.
 Two things are not checked by any program here: that a problem's formula agrees with its definition
 (its page describes the variables and constraints), and the cited theory. Both rely on tests.
 
-An LRAT proof names the clauses from which each step follows, so that an LRAT checker needs no
-search: the one in starcast has about 100 lines of Python. If cake_lpr (Tan, Heule and Myreen 2021),
-a checker that is itself verified down to its machine code, is on the PATH, it must accept each
-proof too. No package registry offers cake_lpr, but it can be built from its repository with a C
-compiler. `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files
-for other checkers. The tests produce all proofs of up to 500 kB again.
+An LRAT proof names the clauses from which each step follows, so an LRAT checker needs no search:
+starcast's checker has about 100 lines of Python. If cake_lpr (Tan, Heule and Myreen 2021), a
+checker that is itself verified down to its machine code, is on the PATH, it must accept each proof
+too. No package registry offers cake_lpr, but it can be built from its repository with a C compiler.
+`starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files for other
+checkers. The tests produce all proofs of up to 500 kB again.
 """
 
 #: Explanation below the table of proofs.
