@@ -170,14 +170,14 @@ def _tables() -> Iterator[str]:
 
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
-A row of a schedule is one unit that crosses one directed link in one step. Its columns are
-*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions
-also *combine*: whether the receiver adds the unit to its partial sum. Units are numbered from
-0 in the collective; copies of a unit have the same number and differ in *tree*. Let N be the number
-of nodes, and M the number of units per source, per destination, or per pair of source and
-destination. Unit i of these M units (i = 0..M-1) has the number
+A row of a schedule states that one unit crosses one directed link in one step. The columns are
+*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
+*combine*: whether the receiver adds the unit to its partial sum. Units are numbered from 0 in the
+collective; copies of a unit have the same number and differ in *tree*. Let N be the number of
+nodes, and M the number of units per source, per destination, or per pair of source and destination.
+Unit i of these M units (i = 0..M-1) has the number
 
-* broadcast: 0..units-1, consecutive within a tree if the message is segmented for each tree;
+* broadcast: 0..units-1; if the message is segmented for each tree, a tree has consecutive numbers;
 * allgather: source\\*M + i, or i in a symmetric schedule;
 * scatter: destination\\*M + i;
 * gather: source\\*M + i;
