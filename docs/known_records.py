@@ -43,7 +43,7 @@ identifies the object itself. Cite the id, the first digits of the SHA-256, and 
 Next to the records of each problem is a checker of about 100 lines, `records/PROBLEM/check.py`:
 plain Python that shares no code with starcast and needs no other software. The first function of
 the checker defines the problem. The rest of the checker is the same for all problems: it reads the
-files and builds the topology. `records/check.py` runs all of them, so that two commands verify the
+files and builds the topology. `records/check.py` runs all checkers, so two commands verify the
 witnesses on another machine, from a clone or from the wheel:
 
 ```sh
