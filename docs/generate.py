@@ -175,7 +175,7 @@ A row of a schedule states that one unit crosses one directed link in one step. 
 *combine*: whether the receiver adds the unit to its partial sum. Units are numbered from 0 in the
 collective; copies of a unit have the same number and differ in *tree*. Let N be the number of
 nodes, and M the number of units per source, per destination, or per pair of source and destination.
-Unit i of these M units (i = 0..M-1) has the number
+Unit i of these M units (i = 0..M-1) has the following number:
 
 * broadcast: 0..units-1; if the message is segmented for each tree, a tree has consecutive numbers;
 * allgather: source\\*M + i, or i in a symmetric schedule;
