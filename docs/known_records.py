@@ -255,7 +255,7 @@ def page() -> str:
         optimal = sum(record.optimal for record in own)
         parts.append(
             f"The {problem.question}: {len(own)} records, {optimal} of them optimal, on"
-            f" [a page of their own](records/{problem.name}.md).\n"
+            f" [a separate page](records/{problem.name}.md).\n"
         )
     return "\n".join([*parts, *_published()])
 
