@@ -170,14 +170,14 @@ def _tables() -> Iterator[str]:
 
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
-A row of a schedule is one unit that crosses one directed link in one step. Its columns are
-*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions
-also *combine*: whether the receiver adds the unit to its partial sum. Units are numbered from
-0 in the collective; copies of a unit have the same number and differ in *tree*. With N nodes
-and M units per source, per destination or per pair of both, unit i of these M, i = 0..M-1, has
-the number
+A row of a schedule states that one unit crosses one directed link in one step. The columns are
+*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
+*combine*: whether the receiver adds the unit to its partial sum. Units are numbered from 0 in the
+collective; copies of a unit have the same number and differ in *tree*. Let N be the number of
+nodes, and M the number of units per source, per destination, or per pair of source and destination.
+Unit i of these M units (i = 0..M-1) has the following number:
 
-* broadcast: 0..units-1, consecutive within a tree if the message is segmented for each tree;
+* broadcast: 0..units-1; if the message is segmented for each tree, a tree has consecutive numbers;
 * allgather: source\\*M + i, or i in a symmetric schedule;
 * scatter: destination\\*M + i;
 * gather: source\\*M + i;
@@ -185,17 +185,17 @@ the number
 * reduce, allreduce: 0..units-1, the parts of the sum;
 * reduce-scatter: destination\\*M + i, or i in a symmetric schedule.
 
-Units from a node to itself are numbered but never sent. The steps of a gather run forward in
-time: leaves send first.
+Units from a node to itself are numbered but never sent. The steps of a gather are in chronological
+order: leaves send first.
 
-*tree* is the number of the tree along which the unit travels, from 0; it is 0 without trees.
-Some algorithms build several trees of their own: `dimension-change` always, and `necklace`,
-`rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) for more than one message.
-`Schedule.forest` contains these trees, and *tree* is the number in it; no construction of the
-catalogue builds this forest.
+*tree* is the number (from 0) of the tree along which the unit travels; it is 0 if the algorithm
+uses no trees. Some algorithms build several trees of their own: `dimension-change` always, and
+`necklace`, `rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) for more than one
+message. The forest of these trees is in `Schedule.forest`, and *tree* is the tree's number in this
+forest; no construction in the catalogue builds the forest.
 
-A symmetric schedule consists of the rows of one source, which is the last part of its id. When
-it is expanded to all sources, its id ends with `expanded`.
+A symmetric schedule contains only the rows of one source; the last part of the schedule's id names
+this source. The id of a schedule that is expanded to all sources ends with `expanded`.
 """
 
 
@@ -208,11 +208,12 @@ is M, the number of unit messages per source or destination; *copies* is the num
 trees that carry each message; *base* is the construction that `dimension-change` starts from;
 *seed* selects one of the schedules that a greedy algorithm can build.
 
-`greedy` schedules exist on every topology, for all collectives: in each step as many links as
-possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs the name
-belongs to the broadcast of Tseng & Sheu, its reduce and its allreduce. There, the greedy schedules
-of these three collectives are called `greedy-matching`; on all other topologies both names mean
-the same. `ring` exists wherever a search of fixed length finds a Hamiltonian cycle.
+`greedy` schedules exist on every topology, for all collectives: in each step, as many links as
+possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs, however,
+`greedy` is Tseng & Sheu's broadcast, or the reduce or allreduce derived from it; the greedy
+schedules of these three collectives are called `greedy-matching` there. On all other topologies
+both names mean the same. `ring` exists on topologies in which a search with a fixed limit finds a
+Hamiltonian cycle.
 """
 
 
