@@ -126,7 +126,7 @@ class Entry:
 
     Attributes:
         name: the name, unique in its registry.
-        source: the paper and the number of the definition.
+        source: the paper that defines the entry, with the number of the definition.
         origin: the module, file and line of the declared function.
         families: the families of topologies on which the entry may be defined; empty for all.
         arguments: the arguments besides topology, root and port model.
@@ -255,8 +255,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined. If it is not defined there, and
-                names a replacement (`Entry.elsewhere`), the replacement is returned.
+            topology: a topology on which the entry must be defined. If the entry is not defined on
+                it and names a replacement (`Entry.elsewhere`), the replacement is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -283,7 +283,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Raises:
             InputError: the entry is not defined on the topology; the hint lists the entries that
-                are.
+                are defined on it.
         """
         reason = entry.unsupported_reason(topology)
         if reason is not None:
@@ -413,7 +413,8 @@ def read_arguments(
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
     Raises:
-        InputError: the first parameters are not ``fixed``, or another one is neither int nor str.
+        InputError: the first parameters are not ``fixed``, or another parameter is neither an int
+            nor a str.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):

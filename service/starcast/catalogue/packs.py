@@ -44,9 +44,9 @@ class Pack:
     """A paper pack.
 
     Attributes:
-        module: the name of its package.
-        folder: its folder.
-        sha256: the SHA-256 of its files when it was loaded; empty for a built-in pack.
+        module: the name of the pack's package.
+        folder: the folder with the pack's files.
+        sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
         is_named: whether the user named the pack; other packs are omitted if they are invalid.
     """
 
@@ -58,7 +58,7 @@ class Pack:
 
 #: The packs that were loaded as plug-ins, by module name.
 _loaded: dict[str, Pack] = {}
-#: The import errors of packs that installed packages declare, by the value of the entry point.
+#: The import errors of packs that installed packages declare, by entry point value.
 faults: dict[str, InputError] = {}
 
 
@@ -76,7 +76,7 @@ def shipped() -> tuple[Pack, ...]:
 
 
 def import_modules(package: str) -> None:
-    """Import a pack and all its modules, except its tests."""
+    """Import a pack's package and all modules in it, except tests."""
     for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not each.name.startswith("test_"):
             importlib.import_module(f"{package}.{each.name}")
@@ -141,7 +141,7 @@ def load_package(module: str, *, is_named: bool) -> None:
 
 def _load(pack: Pack, create: Callable[[], object]) -> None:
     importlib.invalidate_caches()
-    # Python's bytecode cache could run an old version of an edited module.
+    # With Python's bytecode cache, an old version of an edited module could run.
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
     # The pack is registered before the import, so that entries of its modules belong to the pack.
     _loaded[pack.module] = pack
@@ -181,7 +181,7 @@ def find(file: str) -> Pack | None:
 
 
 def locate(error: BaseException, pack: Pack) -> str:
-    """Return the innermost line of a pack's code in an error's traceback, as FILE:LINE.
+    """Return the innermost line of a pack's code in an error's traceback, as ``FILE:LINE``.
 
     The result is empty if the traceback contains no code of the pack.
     """

@@ -22,7 +22,7 @@ _SHARED = {"site-packages", "dist-packages"}
 def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     """Return the files of a plug-in and their contents, by module name.
 
-    The source code is searched for imports, also within functions, because a module that is
+    The source code is searched for imports, including those in functions, because a module that is
     imported later is part of the plug-in too. Only calls of `import_module` with a computed name
     are missed.
 
@@ -50,7 +50,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty if it has none, for example in a notebook.
+    """Return the SHA-256 of a plug-in's files; empty if there are no files (as in a notebook).
 
     For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise it is the
     SHA-256 of a list of module names and digests, which does not depend on the folder.
@@ -118,7 +118,7 @@ def _find_imports(source: bytes, package: str) -> tuple[str, ...]:
             case ast.ImportFrom():
                 base = "." * node.level + (node.module or "")
                 joint = "" if base.endswith(".") else "."
-                # An imported name is a module or a value; a value has no file.
+                # An imported name may be a module or a value; for a value, `_locate` finds no file.
                 names += [base, *(f"{base}{joint}{alias.name}" for alias in node.names)]
             case ast.Call(
                 func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),

@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Prefix of temporary names. A temporary name does not contain the name of the target. Otherwise it
-#: would be too long for a target whose name has the maximum length.
+#: Prefix of temporary names. A temporary name does not contain the target's name. Otherwise, the
+#: temporary name would be too long if the target's name has the maximum length.
 PREFIX = ".starcast-"
 
 
@@ -122,7 +122,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         if path.exists():
-            # Two folders cannot be exchanged in one step, so for a moment none is named ``path``.
+            # Two folders cannot be exchanged in one step; for a moment, neither is named ``path``.
             old = _temporary_path(path)
             path.rename(old)
             try:
@@ -146,7 +146,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     Raises:
         OSError: the lock file cannot be created.
     """
-    # Network file systems can lock only files that are open for writing, and thus no folders.
+    # Network file systems lock only files that are open for writing, so they cannot lock a folder.
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         with suppress(OSError):  # the file system does not support locks

@@ -23,8 +23,8 @@ LARGEST = 10**30
 #: Words that users can write instead of a number. ``best`` is the number of segments for which the
 #: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the centre as root: the node whose furthest node is nearest. The word keeps this
-#: meaning if a network has a node with this label; users can specify that node by its rank.
+#: The word for the centre as root: the node with the smallest distance to its furthest node. The
+#: word keeps this meaning if a node has the label ``centre``; users specify such a node by rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -77,7 +77,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["an integer", *words])
-    # Numbers that are too large have their own message.
+    # `read_number` would reject such a large number as malformed.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="use at most 10^30")
     try:
@@ -208,7 +208,7 @@ class Axis:
         default: the value for grids that omit the axis, in the form in which users write it.
         fallback: a description of the value for grids that omit the axis, if there is no default.
         flag: the short option, if any.
-        completion: the function of `starcast.cli.completion` that suggests values.
+        completion: name of the function in `starcast.cli.completion` that suggests values.
         words: the allowed values, if they form a closed set.
         least: the smallest allowed number.
         bits: the size of the database column in bits, if the values are integers.
@@ -222,8 +222,8 @@ class Axis:
             the highest priority are omitted first; columns with priority 0 are never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
-        has_usual: whether the field has a default, the usual value. Tables and commands omit it.
-        usual: the usual value, if there is one.
+        has_usual: whether the field has a default: the usual value, which tables and commands omit.
+        usual: the usual value; None if the field has no default.
         is_derived: whether the value follows from other axes, so that experiment points do not
             specify it.
     """
@@ -281,17 +281,17 @@ class Parameters:
         algorithm: the algorithm's name. Arguments that are not axes, which only plug-ins'
             algorithms have, follow in parentheses: ``two-phase(depth=3)``. Default values are
             omitted.
-        base: the construction whose trees the algorithm uses, if it takes one as an argument; by
-            default the algorithm's own default, and None for other algorithms.
+        base: the construction whose trees the algorithm uses; None for algorithms that have no such
+            argument. The default is chosen by the algorithm.
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces of each tree's share of the message. For an algorithm that sends
             unit messages, the number of packets that it sends one after the other (Tseng & Sheu
             1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        root: the root of a collective that has one: a label, the word ``centre``, or None for the
-            node of rank 0, because its label depends on the topology; also None in runs stored
-            before the axis existed. `starcast.experiments.point.find_root` returns the node.
+        root: the root of a collective that has one: a label or the word ``centre``. None stands for
+            the node of rank 0, whose label depends on the topology, and is also the value in runs
+            stored before the axis existed. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.
         seed: the random seed of the faults; 0 without faults.
@@ -344,8 +344,8 @@ class Parameters:
     root: Annotated[
         str | None,
         Axis(
-            help="Root: a label, #6 (the node of rank 6), or centre (the node whose furthest node"
-            " is nearest).",
+            help="Root: a label, #6 (the node of rank 6), or centre (the node with the smallest"
+            " distance to its furthest node).",
             meaning="root: a label or centre; null for the node of rank 0",
             read=read_root,
             fallback="the node of rank 0",
@@ -365,7 +365,7 @@ class Parameters:
     base: Annotated[
         str | None,
         Axis(
-            help="Construction that the algorithm starts from, if it takes one.",
+            help="Construction whose trees the algorithm uses, if it has such an argument.",
             meaning="construction given to the algorithm; null if it takes none",
             fallback="the algorithm's default",
             completion="constructions",
@@ -390,9 +390,9 @@ class Parameters:
     segments: Annotated[
         int,
         Axis(
-            help="Segments per tree, for algorithms that segment the message: a number, best, or"
-            " degree (n-1 on S_n). Best has the least time by the algorithm's closed form; if that"
-            " form is not exact, another number may execute faster.",
+            help="Segments per tree, for algorithms that segment the message: a number, degree (n-1"
+            " on S_n), or best, which minimizes the algorithm's closed form of the time. If the"
+            " closed form is not exact, another number may be faster.",
             meaning="p: pieces of each tree's share of the message",
             read=partial(read_count, words=(BEST, DEGREE)),
             default="1",
@@ -405,7 +405,7 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Number of unit messages, for algorithms that send them; or best, or degree.",
+            help="Unit messages, for algorithms that send them: a number, best, or degree.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the number of segments",
@@ -418,7 +418,7 @@ class Parameters:
     copies: Annotated[
         int,
         Axis(
-            help="Edge-disjoint trees that carry each unit: a number or degree.",
+            help="Number of edge-disjoint trees that carry each unit: a number or degree.",
             meaning="trees that carry each unit",
             read=partial(read_count, words=(DEGREE,)),
             default="1",

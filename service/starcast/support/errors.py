@@ -44,7 +44,7 @@ def escape(text: str, kept: str = "") -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return text, with its middle omitted if it has more than ``longest`` characters."""
+    """Return text; if it has more than ``longest`` characters, ``...`` replaces the middle."""
     if len(text) <= longest:
         return text
     tail = longest // 5
@@ -58,15 +58,15 @@ def clean_message(text: str) -> str:
 
 
 class NetworkWarning(UserWarning):
-    """A graph or file has data that a network does not keep, such as parallel links."""
+    """A warning that a network lacks some data of its graph or file, such as parallel links."""
 
 
 class StarcastError(Exception):
     """Base class of all errors that starcast raises on purpose.
 
     Args:
-        message: what is wrong, with which value; one sentence.
-        hint: what to do about it.
+        message: one sentence that says what is wrong, and with which value.
+        hint: what the user can do about the error.
     """
 
     exit_code: ClassVar[int] = 1
@@ -81,13 +81,13 @@ class StarcastError(Exception):
 
 
 class InputError(StarcastError):
-    """Invalid input: a name, a value or a file; correct it."""
+    """Invalid input, such as a name, a value or a file: correct the input."""
 
     exit_code = 2
 
 
 class NotFoundError(StarcastError):
-    """A valid name under which nothing is stored: ingest it, or list the stored names."""
+    """Nothing is stored under a valid name: ingest the artifact, or list the stored names."""
 
     exit_code = 3
 
@@ -144,7 +144,7 @@ def unreadable(
     """Return the error for a file that the operating system cannot open or read.
 
     Args:
-        file: the file, as the message names it.
+        file: the path or a description of the file, for the message.
         error: the operating system's error.
         hint: what the user can do.
     """

@@ -46,7 +46,7 @@ _TOML_TEXT = re.compile(
 _ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
-#: Exceptions of Python's and numpy's readers for damaged archives and arrays.
+#: Exceptions that Python's and numpy's readers raise for damaged archives and arrays.
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -104,7 +104,7 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
         f"{source} holds more than {size}, the limit for such a file",
-        hint="divide its content into several files; if the file itself is much smaller, it is "
+        hint="divide the content into several files; if the file itself is much smaller, it is "
         "damaged",
     )
 
@@ -123,7 +123,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
         try:
             return LimitedStream(stream, limit, path).read()
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise ValueError("its compressed data is incomplete or damaged") from None
+            raise ValueError("the compressed data is incomplete or damaged") from None
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
@@ -193,7 +193,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the text is nested too deeply") from None
 
 
 @contextmanager
@@ -223,7 +223,7 @@ class _SmallReads:
         # Reading one byte more than the limit shows whether the directory is larger.
         data = self._file.read(size if 0 <= size <= _CHUNK else _CHUNK + 1)
         if len(data) > _CHUNK:
-            raise zipfile.BadZipFile("its directory is too large")
+            raise zipfile.BadZipFile("the archive's directory is too large")
         return data
 
     def __getattr__(self, name: str) -> Any:
@@ -257,6 +257,6 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # The check comes before `zipfile` creates a decompressor, which may allocate this memory.
+    # Check first: creating the decompressor in `zipfile` might already allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

@@ -124,8 +124,8 @@ def start_blocked(process: BaseProcess) -> None:
     Raises:
         OSError: the process cannot be started.
     """
-    # With its first process, Python also starts its resource tracker, which unblocks the signals.
-    # So the tracker is started here, before they are blocked.
+    # With the first process, Python also starts its resource tracker, which unblocks the signals.
+    # So the tracker is started here, before the signals are blocked.
     resource_tracker.ensure_running()
     with block_signals():
         process.start()
@@ -172,7 +172,7 @@ def run_parallel(
     """Start items in the given order; yield items with their results in the order of completion.
 
     When the context ends, tasks that have not begun are cancelled. Processes that this function has
-    started are killed; ending the tasks that run on an executor is left to the code that opened it.
+    started are killed; the caller must end the tasks that run on an executor passed to it.
 
     Args:
         items: the arguments of the function, one per task.
@@ -319,7 +319,7 @@ def _reserved(
 
     Args:
         item: the item of the task.
-        needed: the approximate number of bytes that it needs.
+        needed: the approximate number of bytes that the task needs.
         free: returns the number of free bytes of this machine.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         limit: returns how many more bytes this worker may use; None for all free memory.
@@ -398,12 +398,13 @@ class ProcessExecutor(ThreadPoolExecutor):
 
     def kill(self) -> None:
         """Kill all processes at once, and cancel all calls that have no result yet."""
-        # All workers are killed before the first wait, so that none runs on after a second Ctrl-C.
+        # All workers are killed before the first wait, which a second Ctrl-C might interrupt.
         with self._lock:
             self._is_killed = True
             for process, connection in self._workers:
                 process.kill()
-                # A child of the worker may keep the other end open. Then a read would never return.
+                # If a child process of the worker keeps the other end open, `recv` might never see
+                # the end of file, so the socket is shut down.
                 with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
                     end.shutdown(socket.SHUT_RDWR)
         self.shutdown(cancel_futures=True)
@@ -491,7 +492,7 @@ def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent process ends, for any reason."""
+    """Wait until the parent process ends for any reason; then end this process."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,8 +1,8 @@
 """Runs: the parameters of one execution of an algorithm, with the resulting costs and counts.
 
-`Run` adds results to the declared parameters. Executions return runs, comparisons match them,
-and the table ``run`` and the files of experiments have the same fields. Like
-`starcast.support.axes`, this module imports no library.
+`Run` adds results to the declared parameters. Executions return runs, and comparisons match runs.
+The table ``run`` and experiment files have the same fields as `Run`. Like `starcast.support.axes`,
+this module imports no library.
 """
 
 from collections.abc import Mapping
@@ -42,8 +42,8 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: see `Parameters`; here it has no default, because the run's algorithm may be
-            unknown on this machine.
+        messages: number of unit messages; a run must state it, because it cannot be derived if the
+            run's algorithm is unknown on this machine.
         message_units: number of units into which a message is split; None in runs that older
             versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.
@@ -76,7 +76,7 @@ class Run(Parameters):
     __hash__ = object.__hash__
 
     def __post_init__(self) -> None:
-        # In JSON, in the database or in a file, the faults are a list.
+        # Faults that are read from JSON, the database or a file are a list.
         object.__setattr__(self, "faults", tuple(self.faults))
 
 
@@ -84,5 +84,5 @@ class Run(Parameters):
 RUN_FIELDS = tuple(each.name for each in fields(Run) if each.name not in {"costs", "id"})
 #: The fields of a cost, which are columns of the table ``cost`` and keys in files.
 COST_FIELDS = tuple(each.name for each in fields(RunCost))
-#: The fields of a cost that are numbers.
+#: The numeric fields of a cost.
 FIGURES = tuple(name for name in COST_FIELDS if name not in {"kind", "source"})

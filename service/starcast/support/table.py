@@ -47,7 +47,7 @@ def with_numbers(row: Mapping[str, Any]) -> Row:
 
 
 def rounded(value: Fraction | None) -> float | None:
-    """Return a number rounded to three decimals; None stays None."""
+    """Return a number rounded to three decimal places; None stays None."""
     return None if value is None else round(float(value), 3)
 
 
@@ -62,7 +62,7 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: text about the rows, for example how many more rows exist; may be empty.
-        failure: the error that the rows report, if any; the command then ends with this error.
+        failure: the error that the rows report, or None; a command that prints them ends with it.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
@@ -167,11 +167,11 @@ class Table:
         *,
         wide: bool = False,
     ) -> str:
-        """Return the rows as a LaTeX table that fits into a column of a page.
+        """Return the rows as a LaTeX table that fits into a page column.
 
-        Its first line names the packages that it needs. If the table is too wide, its `spare`
-        columns are omitted, and long texts are wrapped. Comparisons and cost tables have captions,
-        labels and footnotes of their own.
+        The first line names the LaTeX packages that the table needs. If the table is too wide,
+        `spare` columns are omitted, and long texts are wrapped. Comparisons and cost tables have
+        captions, labels and footnotes by default.
 
         Args:
             caption: the caption; with a caption or a label, the table is a float.
@@ -233,7 +233,7 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether a column has numbers, and no values of other types."""
+        """Return whether a column contains at least one number, and no values but numbers and None."""
         return is_numeric(row[name] for row in self.rows)
 
     def _repr_html_(self) -> str:
@@ -263,7 +263,7 @@ class Facts(dict[str, Any]):
     Attributes:
         sentence: text printed instead of the values. If it is empty, the values are printed. If it
             is None, neither is printed, because messages have already reported the result.
-        failure: the error that the values report, if any; the command then ends with this error.
+        failure: the error that the values report, or None; a command that prints them ends with it.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Words and names shared by several packages, the command line and both databases.
 
-These are closed sets of words, and the syntax of a construction or an algorithm with its arguments:
+These are closed sets of words, and the syntax of a construction or an algorithm with arguments:
 ``dimension-change(base=multiple,i=2)``. This module imports no large modules, so that
 ``starcast --help`` stays fast.
 """
@@ -40,7 +40,7 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The link attributes that the weights in a file can stand for.
+#: The link attributes that the weights in a file can specify.
 Weights = Literal["capacity", "latency"]
 #: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
@@ -65,7 +65,7 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
-#: The parameter by which a comparison pairs runs, with equal values if possible.
+#: The parameter whose values are equal, if possible, in the two runs that a comparison pairs.
 PairedBy = Literal["message_units", "segments"]
 #: A plot of a comparison: time against message size, or links busy in each step.
 Plot = Literal["time", "links"]
@@ -128,12 +128,12 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The result of verifying a record, which is the best known object of a problem. For each of these
-#: results, the object itself (the witness) was checked.
+#: The result of verifying a record, which is the best known object for a problem and a bound on all
+#: such objects. For each of these results, the object itself (the witness) was checked.
 #:
-#: * ``verified``: the bound was computed again, or its proof was generated again and accepted.
+#: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
 #: * ``not made again``: the bound has a proof for the correct formula, but the proof was not
-#:   generated again.
+#:   regenerated.
 #: * ``not checked``: only the result of a second solver supports the bound.
 Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
@@ -156,7 +156,7 @@ LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
 #: The string that replaces the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
-#: The pattern of the construction and algorithm names that both stores keep.
+#: The pattern of construction and algorithm names, with any arguments, in both stores.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
 #: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
