@@ -233,7 +233,7 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether a column contains at least one number, and no values but numbers and None."""
+        """Return whether a column contains numbers, and no other values except None."""
         return is_numeric(row[name] for row in self.rows)
 
     def _repr_html_(self) -> str:

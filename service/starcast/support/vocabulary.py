@@ -128,8 +128,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The result of verifying a record, which is the best known object for a problem and a bound on all
-#: such objects. For each of these results, the object itself (the witness) was checked.
+#: The result of verifying a record: the best known object of a problem, and a bound that no object
+#: can beat. For each of these results, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
 #: * ``not made again``: the bound has a proof for the correct formula, but the proof was not

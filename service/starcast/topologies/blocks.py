@@ -34,10 +34,10 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 class _Blocks(NamedTuple):
     """The blocks of S_n or S_{n,k}, and the patterns that all of them share."""
 
-    m: int  # positions of the suffix
-    size: int  # nodes of a block
-    patterns: NDArray[np.intp]  # [size, m]
-    prefix: Perms  # [blocks, k-m]
+    m: int  # number of positions in the suffix
+    size: int  # number of nodes per block
+    patterns: NDArray[np.intp]  # [size, m]: indices of the suffix's symbols in the rest
+    prefix: Perms  # [blocks, k-m]: the first symbols of the block's labels
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
     def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
@@ -106,7 +106,7 @@ class NodeArray:
             self._fill(chunk, rows[chunk])
 
     def part(self, ranks: slice) -> NDArray[Any]:
-        """Return the values of the nodes in one chunk."""
+        """Return the values of the nodes in one chunk, given as a slice of complete blocks."""
         size = self._size
         out = np.empty(((ranks.stop - ranks.start) // size, size), dtype=self.dtype)
         self._fill(slice(ranks.start // size, ranks.stop // size), out)
@@ -159,8 +159,8 @@ def _first_ranks(n: int, k: int) -> Ranks:
     """Return the first rank of each block that can be reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, by the block before the replacement, and by the index of the new
-        first symbol in the rest of that block.
+        int32 ``[blocks, r]``, indexed by the block before the replacement, and by the index of the
+        new first symbol in the rest of that block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -191,7 +191,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
         smaller: how many symbols of the rest are smaller than the old first symbol.
 
     Returns:
-        For each pattern, the index in the rest of the new first symbol, and the rank of the new
+        For each pattern, the new first symbol (as an index in the rest), and the rank of the new
         pattern; both ``[size]``.
     """
     blocks = _blocks(n, k)
@@ -207,8 +207,8 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each pattern, the symbol ``steps`` places after the first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique, the nodes
-    that differ from it in the first symbol only. ``smaller`` is the number of symbols of the rest
+    Places are counted cyclically through the sorted first symbols of the node's clique: the nodes
+    whose labels agree in all but the first symbol. ``smaller`` is the number of symbols in the rest
     that are smaller than the first symbol.
 
     Returns:

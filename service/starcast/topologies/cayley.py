@@ -90,7 +90,8 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
+    The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so exactly one
+    of the two is even.
     """
 
     generator = "an even permutation of the positions 1 to {n}, but not the identity"
@@ -160,7 +161,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of group elements, int32 ``[count]``; negative symbols rank last."""
+        """Return ranks, int32 ``[count]``; at each position, all positive symbols come first."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for position in range(self.n):
             symbol = np.abs(elements[:, position, None])
@@ -174,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of a group element, in which every symbol keeps its sign."""
+        """Return the inverse: a symbol s at position p becomes p, with the sign of s, at |s|."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -243,7 +244,7 @@ class Residues:
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the sum of elements, residue by residue; either may be an array of elements."""
+        """Return the sum left + right, residue by residue; either may be an array of elements."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
@@ -306,7 +307,7 @@ class Subgroup(Permutations):
 
     Attributes:
         whole: the group that contains the subgroup.
-        generators: the generators, as elements of this group.
+        generators: the generators, as elements of ``whole``.
 
     Raises:
         InputError: the subgroup is too large.
@@ -380,7 +381,7 @@ class CayleyGraph(Topology):
 
     Args:
         spec: the spec of the graph, such as ``P5``.
-        family: the name of its family.
+        family: the name of the family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
         group: the group; by default all permutations of 1..n, and generators are permutations of
             the positions. With `Subgroup`, nodes are only the elements that generators generate.
@@ -489,7 +490,7 @@ class CayleyGraph(Topology):
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
                 hint='use generators of the whole group, or group="generated", which restricts'
-                " the nodes to the elements that they generate",
+                " the nodes to the elements that the generators generate",
             )
         return distances
 

@@ -1,9 +1,10 @@
 """Find paths between two nodes that share no internal node.
 
-By Menger's theorem, their maximum number is the smallest number of nodes that separate the two: n-1
-in a star graph, d in a hypercube (akers1989). The paths are a minimum-cost flow in which every
-internal node carries at most one unit. The flow is found by successive shortest paths: each node is
-split into an entry and an exit, and a new path may cancel a part of an earlier one (suurballe1974).
+By Menger's theorem, the maximum number of such paths between nodes that are not adjacent is the
+smallest number of nodes that separate the two. The number is n-1 in a star graph and d in a
+hypercube (akers1989). The paths are a minimum-cost flow in which every internal node carries at
+most one unit. The flow is found by successive shortest paths: each node is split into an entry and
+an exit, and a new path may cancel a part of an earlier path (suurballe1974).
 """
 
 from heapq import heappop, heappush
@@ -45,13 +46,13 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the result has one node less than there are disjoint paths: its
-    removal separates the nodes only if this link is removed as well.
+    If a link joins the two nodes, the result has one node fewer than there are disjoint paths:
+    removing the inner nodes separates the two nodes only if the link is removed as well.
 
     Args:
         topology: the topology.
-        source: rank of the first node of all paths.
-        target: rank of the last node of all paths.
+        source: rank of one of the two nodes.
+        target: rank of the other node.
 
     Returns:
         The ranks of the nodes in ascending order.

@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links: a ring of nodes u, spokes to nodes v, and links between v_i and v_(i+k)."""
+    """Yield the links of a ring of nodes u, of spokes to nodes v, and between v_i and v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -151,8 +151,8 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """Yield the links of a dragonfly network, in which each router has h links to other groups.
 
     A group has 2h routers, all linked to one another, and each of the 2h^2 + 1 groups has one link
-    to each other group; the link to the j-th group after it begins at its router (j-1)//h. If
-    ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
+    to each other group. The link from group g to group g + j begins at router (j-1)//h of group g.
+    If ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
     network is balanced if p = h.
     """
     groups = 2 * h * h + 1
@@ -225,7 +225,7 @@ def slim_fly(q: int) -> LabelPairs:
     sizes=range(4, 50_001),
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
-    """Return the links of a connected random graph of n nodes that all have the same degree."""
+    """Return the links of a connected random graph with n nodes of the given degree."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"no random regular graph has {n:,} nodes of degree {degree}",
@@ -244,7 +244,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return the links of a random graph, or fewer links if the drawing came to a dead end."""
+    """Return the links of a random graph; fewer links if the remaining ends cannot be paired."""
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

@@ -41,7 +41,7 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the image of a dimension, or of an array of them, under ``turns`` rotations R."""
+    """Return the image of a dimension, or of an array of dimensions, under R^turns."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 
@@ -136,7 +136,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
     Args:
         n: the number of symbols of S_n.
-        orbits: the result of `necklaces(n)`, if the caller has it already.
+        orbits: the result of `necklaces(n)`; None to compute the necklaces.
     """
     orbits = necklaces(n) if orbits is None else orbits
     perms = permutations.arrangements(n, n)
@@ -149,7 +149,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, how many rotations map its necklace's generator to the node.
+    """Return, for every node, the number of rotations that map its necklace's generator to it.
 
     The generator is the node with the smallest number in ``cycle``, then with the lowest rank.
     """
