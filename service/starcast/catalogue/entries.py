@@ -129,7 +129,7 @@ class Entry:
         source: the paper that defines the entry, with the number of the definition.
         origin: the module, file and line of the declared function.
         families: the families of topologies on which the entry may be defined; empty for all.
-        arguments: the arguments besides topology, root and port model.
+        arguments: the arguments that the entry takes besides topology, root and port model.
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
@@ -463,7 +463,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
     Args:
         kind: ``construction``, ``algorithm`` or ``family``.
         name: the name of the entry that the plug-in declares.
-        folder: the folder of the file.
+        folder: the folder in which the file is created.
 
     Returns:
         The path of the file, and the arguments of a command that uses the plug-in.

@@ -83,7 +83,7 @@ def import_modules(package: str) -> None:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether the name of a plug-in is the path of a folder, not the name of a module."""
+    """Return whether a plug-in's name is a folder path, not a module name."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
@@ -193,7 +193,7 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the relative path and the content of each file of a pack, sorted by path.
+    """Return the relative path and content of each file in a pack's folder, sorted by path.
 
     Raises:
         InputError: a file cannot be read, or the files are too large.
@@ -216,7 +216,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return the SHA-256 of a list with the name and the SHA-256 of each file of a pack."""
+    """Return a SHA-256 for the names and contents of all files in a pack's folder."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-#: The names of folders in which packages of different authors are installed.
+#: Names of folders that contain installed packages of different authors.
 _SHARED = {"site-packages", "dist-packages"}
 
 
@@ -50,10 +50,10 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty if there are no files (as in a notebook).
+    """Return the SHA-256 of a plug-in's files; empty if it has none, as in a notebook.
 
-    For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise it is the
-    SHA-256 of a list of module names and digests, which does not depend on the folder.
+    For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise, the SHA-256
+    of a list with module names and digests is returned, which does not depend on the folder.
     """
     if not file.is_file():
         return ""

@@ -1,9 +1,9 @@
 """Plug-ins: the origin of each entry, errors that name the plug-in, and loading.
 
 A plug-in is a Python file or module whose functions are decorated with `starcast.construction`,
-`starcast.algorithm` or `starcast.family`. It is loaded if the user names it (`load`), if an
-installed package declares it as an entry point, or if it is imported. After that, the names that it
-defines can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
+`starcast.algorithm` or `starcast.family`. A plug-in is loaded if the user names it (`load`), if an
+installed package declares it as an entry point, or if it is imported. The names defined by a loaded
+plug-in can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
 and independent checkers verify forests and schedules. `pack` prepares plug-ins for workers on other
 machines.
 
@@ -44,7 +44,7 @@ class Origin:
     Attributes:
         module: the name of the function's module; for a file, the file name without extension.
         file: the source file.
-        line: the line of the function.
+        line: the number of the line at which the function begins.
     """
 
     module: str
@@ -76,7 +76,7 @@ class Origin:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the files of the loaded plug-in; see `plugin_files.hash_plugin`."""
+        """The SHA-256 of the loaded plug-in's files; see `plugin_files.hash_plugin`."""
         from starcast.catalogue import packs  # noqa: PLC0415
         from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
@@ -209,7 +209,7 @@ def guard(
     Args:
         noun: the entry whose function is called, for messages; see `run_guarded`.
         origin: the origin of that function.
-        function: the function. A function of starcast is returned unchanged.
+        function: the function to wrap. A function of starcast is returned unchanged.
         read: checks the result of a plug-in's function; the wrapper returns what ``read`` returns.
     """
     if origin.is_shipped:
@@ -243,7 +243,7 @@ def _in_one_process() -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """Return the class of an exception and the first line of its message."""
+    """Return an exception's class name and the first line of its message."""
     try:
         text = error.message if isinstance(error, StarcastError) else str(error)
         return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"

@@ -1,8 +1,8 @@
 """Atomic writes: a file or folder gets its name only when it is complete and on disk.
 
 Data is written under a hidden temporary name in the same folder, flushed to disk and renamed. If
-the process is killed (kill -9) before that, the temporary file or folder remains; its name begins
-with `PREFIX`, and it can be deleted.
+the process is killed (kill -9) before the renaming, a temporary file or folder remains, whose name
+begins with `PREFIX`; users may delete it.
 """
 
 import fcntl

@@ -1,9 +1,9 @@
 """The parameters of a run, which are the axes of experiments, and the parsing of their values.
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
-the options of the command line, the columns of the table ``run`` and of its views, the files of
-experiments, the types of the HTTP API, and which runs a comparison matches. A new axis also needs a
-migration that adds its column, and code that executes it.
+the command-line options, the columns of the table ``run`` and its views, the experiment files, the
+types of the HTTP API, and which runs a comparison matches. A new axis also needs a migration that
+adds a column, and code that takes the axis into account in executions.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """
@@ -195,7 +195,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of a parameter of a run.
+    """The declaration of one axis: a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
@@ -222,8 +222,9 @@ class Axis:
             the highest priority are omitted first; columns with priority 0 are never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
-        has_usual: whether the field has a default: the usual value, which tables and commands omit.
-        usual: the usual value; None if the field has no default.
+        has_usual: whether the field has a default, called the usual value; tables and commands omit
+            the axis if its value is the usual value.
+        usual: the default of the field; None if the field has no default.
         is_derived: whether the value follows from other axes, so that experiment points do not
             specify it.
     """
@@ -265,7 +266,7 @@ class Axis:
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:
-        """Return whether a value is the usual value, which tables and commands omit."""
+        """Return whether a value equals the field's default, which tables and commands omit."""
         return self.has_usual and bool(value == self.usual)
 
 
@@ -275,7 +276,7 @@ class Parameters:
 
     When a grid is expanded, the first parameter varies most slowly. The type of a field is the type
     of its values in a run. The default of a field is the usual value: options and files may omit
-    it, and it is the value of runs stored before the axis existed.
+    this value, and runs stored before the axis existed have this value.
 
     Attributes:
         algorithm: the algorithm's name. Arguments that are not axes, which only plug-ins'
@@ -284,9 +285,9 @@ class Parameters:
         base: the construction whose trees the algorithm uses; None for algorithms that have no such
             argument. The default is chosen by the algorithm.
         message_bytes: size of the message in bytes, m in the papers.
-        segments: number of pieces of each tree's share of the message. For an algorithm that sends
-            unit messages, the number of packets that it sends one after the other (Tseng & Sheu
-            1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
+        segments: number of pieces into which each tree's share of the message is split. For an
+            algorithm that sends unit messages, the number of packets sent one after the other
+            (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
         root: the root of a collective that has one: a label or the word ``centre``. None stands for

@@ -103,7 +103,7 @@ class DaskExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The total number of threads of all workers, updated every few seconds.
+        """The total number of threads on all workers, updated every few seconds.
 
         Raises:
             UnavailableError: the cluster has had no workers for `LOST_PATIENCE` seconds.

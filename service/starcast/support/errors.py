@@ -1,7 +1,7 @@
 """The errors of starcast, grouped by what the user can do about them.
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the exit code of the command line. Messages may quote any
+do. The class of an error determines the command's exit code. Messages may quote any
 input, because this module escapes control characters in them and shortens long input.
 """
 
@@ -32,7 +32,7 @@ def escape(text: str, kept: str = "") -> str:
     and characters that change the writing direction could mislead readers.
 
     Args:
-        text: the text.
+        text: text that may contain unprintable characters.
         kept: unprintable characters that are not escaped.
     """
     if text.isprintable():

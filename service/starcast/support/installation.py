@@ -16,9 +16,9 @@ import platformdirs
 
 from starcast.support.errors import UnavailableError
 
-#: The prefix of all of starcast's environment variables.
+#: The prefix of starcast's environment variables.
 PREFIX = "STARCAST_"
-#: The variable that names the settings file.
+#: The environment variable that holds the path of the settings file.
 CONFIG = f"{PREFIX}CONFIG"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _METADATA = (".dist-info", ".egg-info")

@@ -101,8 +101,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "the text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes, in bytes, of the part of the text that is parsed to read one value. The next larger size
-#: is tried only if the value does not end within the part, which is rare.
+#: Sizes, in bytes, of the part that is parsed to read one value. The next larger size is tried only
+#: if the value does not end within the part, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -160,7 +160,7 @@ def _decode(text: str) -> tuple[Any, int]:
 class JsonCursor:
     """A reading position in a JSON document, whose values are read one by one.
 
-    A long list therefore needs only the memory of the JSON text and of one value.
+    A long list therefore needs only memory for the JSON text and for one value.
 
     Args:
         data: the JSON document in UTF-8.

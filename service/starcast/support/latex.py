@@ -92,8 +92,8 @@ def booktabs(
         columns: the names of the columns.
         rows: for each row, one value per column: a string, a number, None for an empty cell, or any
             other value that `starcast.support.text.format_value` can write.
-        caption: the caption. A table with a caption, a label or lines below, or a wide table, is a
-            float (``table``); any other table is a bare ``tabular``.
+        caption: the text above the table. A table with a caption, a label or lines below, or a wide
+            table, is a float (``table``); any other table is a bare ``tabular``.
         label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
         alignment: a letter l, c or r per column; by default columns of numbers are aligned right
             and all others left.
@@ -168,7 +168,7 @@ class _Column:
 
     @property
     def stacked(self) -> float:
-        """The width of the column if each line of the head has one word, in em."""
+        """The width of the column if each line of the heading has one word, in em."""
         return max(map(_width, (*self.head.split(), *self.cells)), default=0)
 
     @property
@@ -219,7 +219,7 @@ def _tabular(grid: Sequence[_Column], letters: Iterable[str], heads: Sequence[st
 
 
 def _stack(column: _Column) -> str:
-    """Return a head with one word per line."""
+    """Return a column's heading as LaTeX code with one word per line."""
     words = column.head.split()
     text = "\\\\".join(words)
     return text if len(words) < 2 else f"\\shortstack[{column.letter}]{{{text}}}"
@@ -236,7 +236,7 @@ def _width(latex: str) -> float:
 
 
 def table_label(*words: object) -> str:
-    """Return a label for a table, made of words such as the names of the compared experiments."""
+    """Return a table label made of words, such as the names of compared experiments."""
     # Characters such as `%` and `#` have a special meaning in LaTeX labels.
     return "tab:" + re.sub(r"[^\w.+-]", "-", "-".join(map(str, words)), flags=re.ASCII)
 

@@ -27,15 +27,15 @@ _GZIP = b"\x1f\x8b"
 #: Maximum number of bytes in a single read from an archive. This limits the size of the archive's
 #: directory, because `zipfile` reads the directory in a single read.
 _CHUNK = 2 * MB
-#: Maximum number of parts in a key of a TOML file. Python's parser keeps every prefix of a key, so
+#: Maximum number of parts in a TOML key. Python's parser keeps every prefix of a key, so
 #: its memory grows with the square of the number of parts.
 MAX_KEY_PARTS = 8
 _LONG_KEY = re.compile(rf"\.(?:[\w \t-]*+\.){{{MAX_KEY_PARTS - 1}}}", re.ASCII)
 #: A binary, octal or hexadecimal integer that is too long for Python to print in a message. Python
 #: itself refuses to parse such a long decimal integer.
 _LONG_INTEGER = re.compile(r"(?<![\w-])0[box]\w{1000}", re.ASCII)
-#: Comments and strings of TOML. A string that is never closed ends at the end of its line or of the
-#: file.
+#: Comments and strings of TOML. A string that is never closed extends to the end of its line or of
+#: the file.
 _TOML_TEXT = re.compile(
     r"""\#[^\n]*+
     |\"{3}(?:[^"\\]|\\.|"(?!""))*+"{0,5} | '{3}(?:[^']|'(?!''))*+'{0,5}
@@ -231,11 +231,11 @@ class _SmallReads:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
-    """Return the content of a member of an archive.
+    """Return the content of an archive member.
 
     Args:
-        archive: the archive.
-        name: the name of the member.
+        archive: an open zip archive.
+        name: the file name of the member in the archive.
         limit: the maximum number of bytes.
         source: name of the input in messages.
 

@@ -50,7 +50,7 @@ def event(message: str, level: int = logging.INFO, /, **fields: Any) -> None:
 
     Args:
         message: the name of the event, a few words without values.
-        level: a level of `logging`.
+        level: the severity, a level of the module `logging`.
         fields: the values of the event, which become members of the JSON object.
     """
     LOGGER.log(level, message, extra={"fields": fields})

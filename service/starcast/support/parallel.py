@@ -1,12 +1,12 @@
 """Parallel work on any `concurrent.futures.Executor`, and an executor of worker processes.
 
-`run_parallel` starts one task per item, in the order of the items. The number of workers and their
-memory limit the number of tasks that run at a time. If the worker of a task is killed, the executor
+`run_parallel` starts one task per item, in the order of the items. The number of workers and the
+free memory limit how many tasks run at a time. If the worker of a task is killed, the executor
 (`ProcessExecutor` or Dask) runs the task again. If the executor gives up a task, the other tasks
 continue, and an error at the end names the tasks that were given up.
 
-The processes of `ProcessExecutor` only compute and use no database. They end when the process that
-started them ends, even if it is killed. Every process has its own pipe. In
+The processes of `ProcessExecutor` only compute and use no database. The processes end with the
+process that started them, even if that process is killed. Every process has its own pipe. In
 `concurrent.futures.ProcessPoolExecutor` and similar pools, the workers share queues and locks. A
 killed worker of such a pool makes all other tasks fail, may hold a lock for which other workers
 wait forever, and leaves locks behind that Python's resource tracker reports (docs/decisions/0020).
@@ -52,7 +52,7 @@ Result = TypeVar("Result")
 MEMORY_PATIENCE = 60.0
 #: Seconds after which a wait for results is repeated. If a signal arrives just before a wait,
 #: Python handles it only when the wait ends: without a limit, Ctrl-C would have no effect until a
-#: result arrives. Moreover, a remote executor is asked again for its number of workers.
+#: result arrives. Moreover, the number of workers may change if the executor is remote.
 _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
@@ -150,7 +150,7 @@ class Workload(Generic[Item, Result]):
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
         needed: returns the approximate number of bytes that an item needs.
-        free: returns the number of free bytes of the machine on which it is called.
+        free: returns the number of free bytes on the machine where the function is called.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         name: returns the name of an item for messages.
     """
@@ -199,7 +199,7 @@ def run_parallel(
 
 
 class _Run(Generic[Item, Result]):
-    """The tasks of one call of `run_parallel`.
+    """The state of one `run_parallel` call.
 
     Attributes:
         running: the item of each submitted task, and the number of bytes that the item needs.
@@ -318,9 +318,9 @@ def _reserved(
     enough memory.
 
     Args:
-        item: the item of the task.
+        item: the argument of the task's function.
         needed: the approximate number of bytes that the task needs.
-        free: returns the number of free bytes of this machine.
+        free: returns the number of free bytes on this machine.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         limit: returns how many more bytes this worker may use; None for all free memory.
 

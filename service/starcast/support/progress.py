@@ -65,7 +65,7 @@ _current: ContextVar[Reporter] = ContextVar("reporter", default=Silent())  # noq
 
 
 def current_reporter() -> Reporter:
-    """Return the reporter of the innermost `reporting` context of this thread, or a silent one."""
+    """Return the reporter of this thread's innermost `reporting` context, else a silent one."""
     return _current.get()
 
 

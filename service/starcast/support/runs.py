@@ -1,4 +1,4 @@
-"""Runs: the parameters of one execution of an algorithm, with the resulting costs and counts.
+"""Runs: executions of an algorithm, each with its parameters and the resulting costs and counts.
 
 `Run` adds results to the declared parameters. Executions return runs, and comparisons match runs.
 The table ``run`` and experiment files have the same fields as `Run`. Like `starcast.support.axes`,
@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """One kind of cost of a run; values that the source does not state are None.
+    """A cost of a run, of one kind; values that the source does not state are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
@@ -53,7 +53,7 @@ class Run(Parameters):
         provenance: code, libraries and machine that produced the run.
         started_at: when the execution began.
         finished_at: when the costs were computed.
-        costs: the costs of the run.
+        costs: the costs of every computed kind; empty for a failed run.
         id: the number of the run in the store; None if the run is not stored.
     """
 

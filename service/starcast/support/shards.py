@@ -2,8 +2,8 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
-all shards. It accepts the files only if together they hold every result of one job exactly once,
-and if all results were computed by the same version of the code that merges the files.
+all shards. The files are accepted only if together they hold every result of one job exactly once,
+and if the code version that merges the files has also computed all results.
 """
 
 import gzip

@@ -55,8 +55,8 @@ def rounded(value: Fraction | None) -> float | None:
 class Table:
     """Rows with named columns.
 
-    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing it
-    with a name returns a column: ``table["time"]``.
+    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing a
+    table with a name returns a column: ``table["time"]``.
 
     Attributes:
         columns: the names of the columns, in order.
@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: the table has no column of one of these names.
+            InputError: the table lacks one of these columns.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
@@ -174,8 +174,8 @@ class Table:
         captions, labels and footnotes by default.
 
         Args:
-            caption: the caption; with a caption or a label, the table is a float.
-            label: the label for references.
+            caption: the text above the table; with a caption or a label, the table is a float.
+            label: the name by which LaTeX documents refer to the table, such as ``tab:costs``.
             alignment: a letter l, c or r per column; by default numbers are aligned right.
             wide: use the entire width of the text, even on a two-column page.
 
@@ -261,8 +261,8 @@ class Facts(dict[str, Any]):
     """Named values: the properties of one object, or the result of an operation.
 
     Attributes:
-        sentence: text printed instead of the values. If it is empty, the values are printed. If it
-            is None, neither is printed, because messages have already reported the result.
+        sentence: text printed instead of the values. With an empty text, the values are printed.
+            With None, nothing is printed, because messages have already reported the result.
         failure: the error that the values report, or None; a command that prints them ends with it.
     """
 

@@ -139,22 +139,22 @@ Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 
-#: A value of an argument of a construction or an algorithm.
+#: The value of an argument, for a construction or an algorithm.
 ArgumentValue = int | str
 #: Arguments of a construction or an algorithm, by name.
 Arguments = Mapping[str, ArgumentValue]
 
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
-#: The pattern of topology specs. Specs are parts of ids in files of many formats, so no character
-#: of a spec has a special meaning in any of these formats. Database tables and record files use the
+#: The pattern of topology specs. Ids in files of many formats contain specs, so specs contain only
+#: characters without a special meaning in these formats. Database tables and record files use the
 #: same pattern.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 #: The pattern of node labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The string that replaces the root in the id of a schedule that contains the rows of all sources.
+#: The string that replaces the root in a schedule's id if the schedule has rows for all sources.
 EXPANDED = "expanded"
 #: The pattern of construction and algorithm names, with any arguments, in both stores.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"

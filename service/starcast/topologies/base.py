@@ -167,7 +167,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        For topologies without translations, return the number of ordered pairs of endpoints at each
+        For topologies without translations, return how many ordered pairs of endpoints have each
         distance instead.
         """
 
@@ -418,7 +418,7 @@ class Topology(Displayable, ABC):
         return int(node)
 
     def root(self, node: int | str) -> int:
-        """Return the rank of a root of trees or of a collective, given by its label or its rank.
+        """Return the rank of a root, given by its label or its rank; a root must be an endpoint.
 
         Raises:
             InputError: there is no such node, or it is a switch.

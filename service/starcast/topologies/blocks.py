@@ -86,7 +86,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of the nodes of a range of blocks into ``out``, ``[blocks, size]``."""
+        """Write the values for a range of blocks into ``out``, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -268,10 +268,10 @@ class Images(_Relabelling):
 class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    Consider the mapping of each position to the position of its symbol in the root. It has c closed
-    cycles, of which f are fixed points, and beta symbols of the label are not in the root. The
-    distance is k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in
-    the first symbol.
+    Map each position to the root's position with the same symbol. This mapping has c closed cycles,
+    of which f are fixed points, and beta symbols of the label are not in the root. The distance is
+    k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in the first
+    symbol.
     This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
     docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
 
@@ -335,7 +335,7 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of fixed points of each suffix pattern at given positions.
+    """Return twice the number of given positions that are fixed points, for each suffix pattern.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the

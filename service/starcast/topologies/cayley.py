@@ -30,7 +30,7 @@ Elements = NDArray[np.integer[Any]]
 #: The digits that represent residues in labels if all sides are small enough.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: The maximum number of elements of a subgroup, which are all kept in memory.
+#: The maximum size of a subgroup, because all elements are kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 
@@ -383,8 +383,8 @@ class CayleyGraph(Topology):
         spec: the spec of the graph, such as ``P5``.
         family: the name of the family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
-        group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions. With `Subgroup`, nodes are only the elements that generators generate.
+        group: a group, or a class of permutation groups (default: all permutations of 1..n). With
+            `Subgroup`, nodes are only the elements that the generators generate.
 
     Raises:
         InputError: the generators are not distinct elements of the group, one generator is the
@@ -558,7 +558,7 @@ def _inverse(group: Group, generator: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) -> Ranks:
-    """Return the neighbours of nodes across the port of a generator, int32 ``[count]``."""
+    """Return the neighbours across a generator's port, int32 ``[count]``."""
     return group.ranks(group.product(group.elements(ranks), np.array(generator)))
 
 

@@ -38,7 +38,7 @@ class _Colouring:
     """A proper colouring that grows link by link.
 
     Attributes:
-        ends: for each node and colour, the node at the other end of the link of that colour.
+        ends: for each node and colour, the node at the other end of the link with that colour.
         free: for each node, an integer with a bit for every colour that no link of the node has.
     """
 
@@ -101,7 +101,7 @@ class _Colouring:
                 self.free[node] ^= 1 << free | 1 << other
 
     def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
-        """Give each link of a fan the colour of the next link, and the last one ``colour``."""
+        """Give each link in a fan the colour of the next link, and the last link ``colour``."""
         colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
         for node, old in zip(fan[1:], colours, strict=False):
             self.ends[node][old] = _FREE

@@ -30,7 +30,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
         target: rank of the last node of all paths.
 
     Returns:
-        The ranks of the nodes of each path, the shortest path first.
+        Each path as a list of ranks, the shortest path first.
 
     Raises:
         InputError: source and target are equal.
@@ -50,7 +50,7 @@ def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]
     removing the inner nodes separates the two nodes only if the link is removed as well.
 
     Args:
-        topology: the topology.
+        topology: the topology that contains the two nodes.
         source: rank of one of the two nodes.
         target: rank of the other node.
 
@@ -83,7 +83,7 @@ class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for one more.
 
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
-    from this side to the target. Initially it is the distance. If costs are reduced by these
+    from this side to the target. Initially the price is the distance. If costs are reduced by these
     prices, no step has a negative cost, and the search visits few nodes.
 
     Attributes:

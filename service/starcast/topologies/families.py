@@ -48,7 +48,7 @@ _GROUPS: dict[str, type[Permutations] | None] = {
     "residues": None,
     "generated": Subgroup,
 }
-#: Maximum number of links that the function of a family may return for one topology.
+#: Maximum number of links that a family's function may return for one topology.
 MAX_LINKS = 250_000
 
 
@@ -69,7 +69,7 @@ def family(
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
     pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
-    direction. Ports are the colours of a colouring of the links; see `starcast.network`. Nodes with
+    direction. Ports are the colours of a link colouring; see `starcast.network`. Nodes with
     certain first letters can be declared as ``switches``.
 
     For Cayley graphs, the function returns the generators, by default permutations of 1..n. A node
@@ -93,8 +93,8 @@ def family(
             graph``; by default derived from ``sizes``, or the pattern if ``sizes`` is omitted.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
-        switches: the first letters of the labels of switches, such as ``ace``; by default, no node
-            is a switch.
+        switches: the first letters of switch labels, such as ``ace``; by default, no node is a
+            switch.
 
     Raises:
         InputError: the name is taken, an option is malformed, or the pattern matches specs of

@@ -98,7 +98,7 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
     See `FlowNetwork.find_bottleneck`.
 
     Args:
-        topology: the topology.
+        topology: the topology whose links carry the flows.
         root: the rank of a node that must be outside the set; None if at least one endpoint must be
             outside, no matter which.
     """
@@ -136,8 +136,8 @@ def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
     same spec.
 
     Args:
-        topology: the topology object.
-        name: the name under which the value is stored.
+        topology: the object in which the value is stored.
+        name: the key of the value, unique among the values of a topology.
         compute: computes the value.
     """
     kept = vars(topology).setdefault("_kept_values", {})
@@ -151,7 +151,7 @@ class FlowNetwork:
     """A topology with capacities, prepared for the computation of flows.
 
     Args:
-        topology: the topology.
+        topology: the topology whose links carry the flows.
         capacities: the capacity of each directed link, at least 0; see `Capacities`.
         endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
             all nodes. All other nodes only forward.

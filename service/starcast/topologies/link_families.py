@@ -28,7 +28,7 @@ def _require(is_valid: bool, spec: str, hint: str) -> None:
 
 @family("path", pattern=r"Path(\d+)", source="Harary 1969", noun="paths", sizes=range(2, 10_001))
 def path(n: int) -> LabelPairs:
-    """Yield the links of the path of n nodes."""
+    """Yield the links of a path with n nodes."""
     for node in range(n - 1):
         yield node, node + 1
 
@@ -71,7 +71,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
     spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
-    """Yield the links between arrangements of k of n symbols that differ in one position."""
+    """Yield the links between arrangements (k of n symbols) that differ in one position."""
     _require(1 <= k < n, f"A{n},{k}", f"k goes from 1 to {n - 1}")
     symbols = _SYMBOLS[1 : n + 1]
     for node in permutations(symbols, k):
@@ -178,7 +178,7 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     sizes=range(2, 61), switches="ace",
 )  # fmt: skip
 def fat_tree(k: int) -> LabelPairs:
-    """Yield the links of hosts h and of switches with k ports: edge e, aggregation a and core c.
+    """Yield the links between hosts h and k-port switches: edge e, aggregation a and core c.
 
     Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
     of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
@@ -195,11 +195,11 @@ def fat_tree(k: int) -> LabelPairs:
     spelling="SF5 for a Slim Fly network (q, an odd prime up to 53)", sizes=range(3, 54),
 )  # fmt: skip
 def slim_fly(q: int) -> LabelPairs:
-    """Yield the links of the graph of McKay, Miller and Siran for an odd prime q.
+    """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
 
-    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. It is linked to the
-    nodes of its row at certain distances, which depend on the half. Across the halves, (0, x, y) is
-    linked to (1, m, c) if y = mx + c modulo q.
+    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Within a row, two nodes
+    are linked if their distance is in a set, which depends on the half. Across the halves,
+    (0, x, y) is linked to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
     _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")

@@ -46,7 +46,7 @@ def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions
 
 
 def rotation(n: int) -> Ranks:
-    """Return the rank of R(x) for every node x of S_n, int32 ``[n!]``."""
+    """Return the rank of R(x) for every node x in S_n, int32 ``[n!]``."""
     return permutations.rank(rotate(permutations.arrangements(n, n)))
 
 
@@ -85,15 +85,15 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces of S_n except the identity's, by Burnside's lemma."""
+    """Return the number of necklaces in S_n, without the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
 def count_fixed(n: int, turns: int) -> int:
     """Return the number of nodes that ``turns`` rotations R map to themselves.
 
-    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
-    permutations that commute with it, of which there are ((n-1)/g)^g g!.
+    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. The fixed nodes are
+    the permutations that commute with the rotation, of which there are ((n-1)/g)^g g!.
     """
     cycles = gcd(turns, n - 1)
     return int(((n - 1) // cycles) ** cycles * factorial(cycles))

@@ -317,7 +317,7 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
-#: The name of each unit of latencies, by the number of these units in a microsecond.
+#: Names of latency units, by the number of units per microsecond.
 _TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
 
@@ -362,7 +362,7 @@ def _read_numbers(
     """Read the capacities or the latencies of links.
 
     Args:
-        links: the links.
+        links: the nodes and links of the graph.
         name: ``capacity`` or ``latency``.
         values: the value of each link (default: the value of the link's attribute).
         weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``.
@@ -425,7 +425,7 @@ def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fractio
     """Return the largest number of which all capacities are integer multiples.
 
     Args:
-        capacities: the capacities.
+        capacities: the capacity of each link.
         keep_whole: whether to return 1 if all capacities are integers.
     """
     if keep_whole and all(value.denominator == 1 for value in capacities):
@@ -478,14 +478,14 @@ def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return the values of an attribute of all nodes as text, or None if a node lacks it."""
+    """Return a node attribute as text, one value per node; None if a node lacks the attribute."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None
 
 
 def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
-    """Return the coordinates of all nodes, ``[nodes, 2]``, or None if a node lacks them."""
+    """Return the coordinates of all nodes, ``[nodes, 2]``; None if a node has no coordinates."""
     lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
     columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
     for column in [*columns, [node.get("pos") for node in lowered]]:

@@ -1,7 +1,7 @@
 """`Network`, a topology given by its links; `network_building.py` builds one from a graph.
 
-The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
-port is a partial matching, and crossing a port twice leads back, as on star graphs.
+The ports of a network are the colours of a proper link colouring (`colouring.py`), so the links at
+each port form a matching, and crossing a port twice leads back, like on star graphs.
 
 The spec of a network is its name and the first six hexadecimal digits of a SHA-256 of its labels,
 switches, links, capacities and latencies. A process registers each network that it builds or reads,
@@ -78,7 +78,7 @@ class Network(Topology):
             suffixes ``.2``, ``.3``, ..
         ports: the port of each link; by default, links are coloured.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
-        switches: indices of the ``titles`` of the nodes that only forward.
+        switches: the nodes that only forward, as indices of ``titles``.
         capacities: the capacity of each link, a positive integer (default: 1 for all links).
         latencies: the latency of each link in the unit of T_s, a non-negative integer (default: 0
             for all links).
@@ -573,7 +573,7 @@ def _sort_key(label: str) -> tuple[bool, int, str]:
 def _number_ports(
     nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
-    """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
+    """Return a network's ports and neighbour table, int32 ``[ports, nodes]``.
 
     Args:
         nodes: the number of nodes.

@@ -76,7 +76,7 @@ def rank(perms: Perms) -> Ranks:
 
 
 def arrangement_rank(rows: Perms, n: int) -> Ranks:
-    """Return the ranks of arrangements among those of the same length, int32 ``[count]``."""
+    """Return the ranks of arrangements among all of the same length, int32 ``[count]``."""
     ranks = np.zeros(len(rows), dtype=np.int32)
     for position in range(rows.shape[1]):
         symbol = rows[:, position]

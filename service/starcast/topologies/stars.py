@@ -3,8 +3,8 @@
 The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
 
 The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
-2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual.
-They replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a clique. Port
+2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual:
+they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a clique. Port
 k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the clique. Every
 port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 
@@ -16,8 +16,8 @@ list of coefficients: entry d counts the arrangements at distance d. The distanc
 these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
 
 * Each cycle of two or more positions costs its length + 1.
-* All external chains (chains that begin with a symbol that the root lacks) together cost the number
-  of their positions + the number of chains + 1.
+* External chains begin with a symbol that the root lacks. If there are any, all of them together
+  cost their number of positions + the number of chains + 1.
 * If position 1 is on such a cycle or chain, the distance is 2 smaller.
 """
 
