@@ -175,7 +175,7 @@ class Entry:
         known = self.argument_names
         for name in arguments:
             if name not in known:
-                expected = f"its arguments are {', '.join(known)}" if known else "it has none"
+                expected = f"choose one of {', '.join(known)}" if known else "remove the argument"
                 raise InputError(
                     f"{self} has no argument '{name}'",
                     hint=f"{did_you_mean(name, known)}{expected}",

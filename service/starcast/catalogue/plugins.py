@@ -152,7 +152,7 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
     if missing := find_missing(recorded):
         raise PluginMissingError(
             f"{noun} needs a plug-in that is not loaded: {', '.join(missing)}",
-            hint="name its file with `plugins` or STARCAST_PLUGINS",
+            hint="name the plug-in's file with `plugins` or STARCAST_PLUGINS",
         )
 
 

@@ -63,7 +63,7 @@ def write_new(path: Path, text: str) -> Path:
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or choose another folder with `folder`",
+            hint="check the path and the permissions, or choose another folder with `folder`",
         ) from None
     with atomic_write(path) as file:
         file.write(text.encode())
@@ -87,7 +87,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
             f"{target} cannot be written: {reason}",
-            hint="check the folder, its permissions and its disk",
+            hint="check the folder, the permissions and the disk",
         ) from None
 
 

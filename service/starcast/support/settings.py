@@ -254,7 +254,7 @@ def _read_file() -> dict[str, Any]:
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
-            f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
+            f"{CONFIG} names {file}, which is not a file", hint=f"create a file, or unset {CONFIG}"
         )
     if not file.is_file():
         return {}

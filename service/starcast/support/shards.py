@@ -208,7 +208,7 @@ def merge_shards(
     if len(results) != first.tasks:
         missing = next(number for number in range(first.tasks) if number not in results)
         raise InputError(
-            f"the result of task {missing} is in none of the files",
+            f"no file contains the result of task {missing}",
             hint="run the shards again, with the same arguments",
         )
     return job, [results[number] for number in range(first.tasks)]

@@ -107,7 +107,7 @@ class Table:
         if key not in self.columns:
             raise InputError(
                 f"the table has no column '{key}'",
-                hint=f"{did_you_mean(key, self.columns)}its columns are {', '.join(self.columns)}",
+                hint=f"{did_you_mean(key, self.columns)}choose one of {', '.join(self.columns)}",
             )
         return [row[key] for row in self.rows]
 

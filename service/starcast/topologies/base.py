@@ -470,7 +470,7 @@ class Topology(Displayable, ABC):
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]
             raise InputError(
-                f"{self.spec} has no port {port!r}", hint=f"its ports are {first} to {last}"
+                f"{self.spec} has no port {port!r}", hint=f"use a port from {first} to {last}"
             )
         return int(port)
 

@@ -22,7 +22,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
     Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
-    computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
+    computation for every target shows that in S_3 to S_6 this bound also holds for paths of minimum
     total length.
 
     Args:

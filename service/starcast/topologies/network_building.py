@@ -40,7 +40,7 @@ class LinkList(NamedTuple):
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
         capacity_unit: the capacity in the source that corresponds to a capacity of 1 in this list,
-            or None. If it is given, integer capacities are not scaled.
+            or None. With a capacity unit, integer capacities are not scaled.
     """
 
     nodes: Sequence[str]

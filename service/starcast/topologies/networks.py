@@ -380,7 +380,7 @@ class Network(Topology):
         labels = self._labels[found if len(found) else slice(None)].tolist()
         raise InputError(
             f"'{label}' is not a node of {self.spec}",
-            hint=f"{did_you_mean(str(label), labels)}its labels are {', '.join(labels[:3])}, ...",
+            hint=f"{did_you_mean(str(label), labels)}choose one of {', '.join(labels[:3])}, ...",
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
