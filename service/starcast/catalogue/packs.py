@@ -193,7 +193,7 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the relative path and content of each file in a pack's folder, sorted by path.
+    """Return the relative path and content of each file of a pack, without tests; sort by path.
 
     Raises:
         InputError: a file cannot be read, or the files are too large.
@@ -216,7 +216,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return a SHA-256 for the names and contents of all files in a pack's folder."""
+    """Return one SHA-256 for the names and contents of the files that `read_files` returns."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

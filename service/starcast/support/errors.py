@@ -87,7 +87,7 @@ class InputError(StarcastError):
 
 
 class NotFoundError(StarcastError):
-    """Nothing is stored under a valid name: ingest the artifact, or list the stored names."""
+    """A name is valid, but nothing is stored under it: ingest the artifact, or list the names."""
 
     exit_code = 3
 

@@ -186,8 +186,8 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
     if match is None:
         raise InputError(
             f"'{text}' is not a fault",
-            hint="write a node (21345 or #6) or a link (12345-21345); append @3 for a fault from step"
-            " 3 on",
+            hint="write a node (21345 or #6) or a link (12345-21345); append @3 for a fault from"
+            " step 3 on",
         )
     *ends, step = match.groups()
     ranks = ((end, _RANK.fullmatch(end)) for end in ends if end is not None)
