@@ -76,7 +76,7 @@ def _locate(root: Path, name: str) -> Path | None:
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:
         return None
-    # `sys.path` may contain another path of the root, such as a symbolic link.
+    # `sys.path` may contain another path to the root folder, such as a symbolic link.
     folders = [
         str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
     ]

@@ -29,10 +29,10 @@ Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
-#: A tuple of values of one type. Validation stops at the first invalid value, because a long list
-#: could otherwise cause one error per element.
+#: A tuple whose values have one type. Validation stops at the first invalid value, because a long
+#: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
+#: Maximum number of keys in a JSON object: pydantic would create an error per unknown key.
 MAX_KEYS = 64
 
 

@@ -22,7 +22,7 @@ _PROTECTED = {
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
 }
-#: Pairs of characters that TeX would combine into a ligature; braces separate them.
+#: Pairs of equal characters that TeX would combine into a ligature; braces are put between the two.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
 #: A letter with a combining circumflex, which occurs in the papers' names of trees. pdflatex would
 #: reject the combining character.

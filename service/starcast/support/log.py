@@ -22,7 +22,7 @@ from starcast.support.errors import shorten
 LOGGER = logging.getLogger("starcast")
 LOGGER.addHandler(logging.NullHandler())
 
-#: Size in bytes at which the file is rotated, and the number of older files that are kept.
+#: A log file of this size in bytes is rotated; `KEPT_FILES` older files are kept.
 ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 

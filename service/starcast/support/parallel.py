@@ -238,7 +238,7 @@ class _Run(Generic[Item, Result]):
         free = 0
         while waiting or self.running:
             # Free memory is measured only while no item is running. Items that start later must
-            # fit, together with all running items, into the amount measured then.
+            # fit, together with all running items, into the measured amount.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)

@@ -70,8 +70,8 @@ class Run(Parameters):
     costs: tuple[RunCost, ...] = ()
     id: int | None = None
 
-    # Two runs with the same parameters are different runs. Runs are the keys of dictionaries, and
-    # hashing their fractions would take longer than matching them.
+    # Two runs with the same parameters are different runs. Runs are used as dictionary keys, and
+    # hashing the fractions in a run would take longer than matching runs.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 

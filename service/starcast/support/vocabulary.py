@@ -49,7 +49,7 @@ NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
     ".s6": "sparse6", ".sparse6": "sparse6",
 }  # fmt: skip
-#: Suffixes by which a string is recognized as a path. Edge lists may have any other suffix.
+#: Suffixes that mark a string as a path. A path with any other suffix must contain a slash.
 _PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 
 

@@ -289,7 +289,7 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; each fits into the processor's cache."""
+        """Return slices that together cover all ranks; an array over a slice fits into the cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
@@ -478,8 +478,8 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # Specs are compared, because a worker process may have several objects for the same
-        # topology, which it has unpickled.
+        # Specs are compared, because a worker process may have unpickled several objects for the
+        # same topology.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:

@@ -27,7 +27,7 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits that represent residues in labels if all sides are small enough.
+#: The characters of residues in labels; if all sides are small enough, one per residue.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 #: The maximum size of a subgroup, because all elements are kept in memory.
@@ -106,7 +106,7 @@ class EvenPermutations(Permutations):
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so this
-        # gives the even one.
+        # exchange makes an odd permutation even.
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
 
@@ -297,7 +297,7 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Each generator has a port. Port numbers start at 2 and are uint8.
+#: Maximum number of generators: each has a port, and ports are uint8 numbers from 2 on.
 MAX_GENERATORS = 254
 
 

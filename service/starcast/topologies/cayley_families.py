@@ -138,7 +138,7 @@ def pancake(n: int) -> Generators:
     noun="burnt pancake graphs", group="signed permutations", sizes=range(2, 10),
 )  # fmt: skip
 def burnt_pancake(n: int) -> Generators:
-    """Return the generators that reverse the first 1, 2, .., n symbols and change their signs."""
+    """Return the generators that reverse and negate the first 1, 2, .., n symbols."""
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
 

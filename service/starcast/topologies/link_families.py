@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield the links from each word to the words that drop its first symbol and append one."""
+    """Yield the links from each word to the words shifted left by one symbol, with any new last."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )
@@ -213,7 +213,7 @@ def slim_fly(q: int) -> LabelPairs:
     for x, y in product(range(q), repeat=2):
         for side, distances in enumerate((even, odd)):
             for distance in distances:
-                if y + distance < q:  # the other links are those of q - distance
+                if y + distance < q:  # other links are yielded for the distance q - distance
                     yield f"{side}.{x}.{y}", f"{side}.{x}.{y + distance}"
         for slope in range(q):
             yield f"0.{x}.{y}", f"1.{slope}.{(y - slope * x) % q}"

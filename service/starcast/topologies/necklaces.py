@@ -74,8 +74,8 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated instead of labels, because this takes only one look-up per node. With
-        # labels, n symbols per node would have to be rotated, and the result ranked.
+        # Ranks are rotated instead of labels: a rank takes only one look-up, but for a label, n
+        # symbols would have to be rotated, and the result ranked.
         rotated = turn[rotated]
         # The smallest number of rotations that map a node to itself is its period, at most n-1.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)

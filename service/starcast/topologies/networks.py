@@ -50,8 +50,8 @@ MAX_PROFILE_NODES = 5_000
 #: which takes some seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest allowed least common multiple of capacities. To be integers, times are computed in a
-#: unit of time divided by the least common multiple.
+#: The largest allowed least common multiple of capacities. So that times are integers, the unit of
+#: time is divided by the least common multiple.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
@@ -539,7 +539,7 @@ def as_labels(titles: Sequence[str]) -> list[str]:
     written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
     if EXPANDED not in written and all(map(eq, written, written.values())):
         return list(titles)
-    # A title that is a valid label keeps it; the others follow in the order of their code points.
+    # Titles that are valid labels come first, then all other titles in the order of code points.
     for title in sorted(titles, key=lambda title: (written[title] != title, title)):
         label, number = written[title] or "_", 1
         while label in taken:
