@@ -125,7 +125,7 @@ class Entry:
     In a subclass, ``__str__`` returns the entry's name as messages show it.
 
     Attributes:
-        name: the name, unique in its registry.
+        name: the name of the entry, unique in the registry.
         source: the paper that defines the entry, with the number of the definition.
         origin: the module, file and line of the declared function.
         families: the families of topologies on which the entry may be defined; empty for all.
@@ -309,7 +309,7 @@ class Family(Entry):
 
     Attributes:
         pattern: a regular expression that matches the specs; its groups match the numbers.
-        noun: the plural noun for its topologies in messages, such as ``star graphs``.
+        noun: the plural noun for the topologies in messages, such as ``star graphs``.
         spelling: the valid specs as messages explain them: ``S2 to S12 for a star graph``.
         build: ``build(spec, *numbers)`` returns the topology.
     """

@@ -196,7 +196,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
     """Return the relative path and content of each file of a pack, without tests; sort by path.
 
     Raises:
-        InputError: a file cannot be read, or the files are too large.
+        InputError: a file cannot be read, or the files together are too large.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     try:

@@ -178,7 +178,7 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 
     Args:
         noun: the entry whose function is called, for messages.
-        origin: the origin of that function.
+        origin: the origin of the entry's function.
         action: a function that makes the call.
 
     Raises:
@@ -208,7 +208,7 @@ def guard(
 
     Args:
         noun: the entry whose function is called, for messages; see `run_guarded`.
-        origin: the origin of that function.
+        origin: the origin of the entry's function.
         function: the function to wrap. A function of starcast is returned unchanged.
         read: checks the result of a plug-in's function; the wrapper returns what ``read`` returns.
     """

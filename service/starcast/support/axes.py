@@ -130,7 +130,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
 
     Args:
         axis: the name of the axis.
-        given: the list or the value.
+        given: a list of values, or a single value, from user input.
         read: parses a single value; its arguments are the value and the name of the axis.
 
     Raises:

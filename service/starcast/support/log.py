@@ -72,7 +72,7 @@ def start(target: Target) -> OSError | None:
     """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
-        None; or, if the file cannot be written, the error. Then no events are written.
+        None, or the error if the file cannot be written; in this case, no events are written.
     """
     global _target  # noqa: PLW0603 - one per process, as in `logging`
     stop()
