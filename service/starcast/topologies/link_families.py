@@ -151,9 +151,9 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """Yield the links of a dragonfly network, in which each router has h links to other groups.
 
     A group has 2h routers, all linked to one another, and each of the 2h^2 + 1 groups has one link
-    to each other group. The link from group g to group g + j begins at router (j-1)//h of group g.
-    If ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
-    network is balanced if p = h.
+    to each other group. The link from group g to group g + j, modulo 2h^2 + 1, begins at router
+    (j-1)//h of group g. If ``hosts`` is given, it is the number p of hosts at each router, and
+    routers are switches. The network is balanced if p = h.
     """
     groups = 2 * h * h + 1
     if hosts:
@@ -198,7 +198,7 @@ def slim_fly(q: int) -> LabelPairs:
     """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
 
     A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Within a row, two nodes
-    are linked if their distance is in a set, which depends on the half. Across the halves,
+    are linked if their distance is in a set that depends on the half. Across the halves,
     (0, x, y) is linked to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))

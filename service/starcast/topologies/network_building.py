@@ -71,8 +71,8 @@ def build_network(
         source: the origin of the network, such as a paper or a data set.
         reporter: reports merged parallel links, scaled capacities and the unit of latencies; by
             default, a `NetworkWarning` is issued instead, except for scaled capacities.
-        capacities: the capacity of each link (default: the attribute ``capacity``, ``bandwidth``).
-        latencies: the latency of each link (default: the attribute ``latency`` or ``delay``).
+        capacities: the capacity of each link (default: attribute ``capacity`` or ``bandwidth``).
+        latencies: the latency of each link (default: attribute ``latency`` or ``delay``).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
         weights: whether the attribute ``weight`` of links is read as ``capacity`` or as ``latency``
             (default: it is ignored).

@@ -1,7 +1,7 @@
 """`Network`, a topology given by its links; `network_building.py` builds one from a graph.
 
 The ports of a network are the colours of a proper link colouring (`colouring.py`), so the links at
-each port form a matching, and crossing a port twice leads back, like on star graphs.
+each port form a matching, and crossing a port twice leads back, as it does on star graphs.
 
 The spec of a network is its name and the first six hexadecimal digits of a SHA-256 of its labels,
 switches, links, capacities and latencies. A process registers each network that it builds or reads,
