@@ -316,7 +316,7 @@ def test_shards_that_do_not_belong_together_are_refused(
     other = rewritten(second, tmp_path / "d", sources="0")
     assert "was computed by other code" in refusal([first, other, third])
     other = rewritten(second, tmp_path / "e", results={})
-    assert "the result of task 1 is in none of the files" in refusal([first, other, third])
+    assert "no file contains the result of task 1" in refusal([first, other, third])
     results = json.loads(first.read_text(encoding="utf-8"))["results"]
     other = rewritten(second, tmp_path / "f", results=results)
     assert "unexpected result of task 0" in refusal([first, other, third])

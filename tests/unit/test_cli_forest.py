@@ -256,4 +256,4 @@ def test_shards_of_a_verification_by_blocks_are_merged(starcast: Starcast) -> No
     assert histogram == built.load_histogram()
     error, hint = refused(starcast("forest merge 2.json"), 2)
     assert error == "1 shard is missing: 1/2"
-    assert hint == "run them, then merge all files; nothing was stored"
+    assert hint == "run the missing shards, then merge all files; nothing was stored"

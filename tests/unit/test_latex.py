@@ -96,7 +96,7 @@ def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(star
     ("rows", "arguments", "message"),
     [
         ([[1]], {}, "row 1 of the table has 1 value for 2 columns"),
-        ([[1, 2]], {"alignment": "l"}, "'l' is not a valid alignment of 2 columns"),
+        ([[1, 2]], {"alignment": "l"}, "'l' is not a valid alignment for 2 columns"),
         ([[1, 2]], {"alignment": "lx"}, "'lx' is not a valid alignment"),
         ([[1, 2]], {"label": "a}b"}, "'a}b' is not a valid label"),
         ([[1, 2]], {"label": ""}, "'' is not a valid label"),

@@ -482,7 +482,7 @@ def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: 
     with refused("has the operation 'put' whose sources and targets do not match"):
         schedule_from_mscclpp(file, "K2", "allgather")
     file.write_text("[" * 100_000)
-    with refused("it is nested too deeply"):
+    with refused("the text is nested too deeply"):
         schedule_from_mscclpp(file, "K2", "allgather")
     with refused("missing.json: it cannot be read"):
         schedule_from_mscclpp(tmp_path / "missing.json", "K2", "allgather")

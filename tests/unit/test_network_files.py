@@ -217,7 +217,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.s6", ":~~~~~~~~_", "the file has 1 character, too few to connect 68,719,476,735 nodes"),
         ("x.json", "{", "the file is not JSON"),
         ("x.json", "[1, 2]", "seems to be a JSON list"),
-        ("x.json", '{"nodes": ' + "[" * 10**5, "the file is not JSON: it is nested too deeply"),
+        ("x.json", '{"nodes": ' + "[" * 10**5, "the file is not JSON: the text is nested too deeply"),
         ("x.json", '{"nodes": [1]}', "the file has no list 'nodes' of objects"),
         ("x.json", '{"nodes": []}', "the file has no list 'links' of objects"),
         ("x.json", json.dumps({**JSON, "links": [{"source": "a", "target": "x"}]}),
@@ -272,7 +272,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.d6", ">>digraph6<<&A_", "seems to be digraph6"),
         ("x.csv", "step,sender,port,unit\n", "seems to be a schedule"),
         ("x.png", b"PNG\n\0\0", "line 2 has a NUL character"),
-        ("x.gz", b"\x1f\x8b\x08\x00", "its compressed data is incomplete or damaged"),
+        ("x.gz", b"\x1f\x8b\x08\x00", "the compressed data is incomplete or damaged"),
     ],
 )  # fmt: skip
 def test_the_error_for_an_invalid_file_names_the_file_and_the_reason(

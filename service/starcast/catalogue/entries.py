@@ -125,11 +125,11 @@ class Entry:
     In a subclass, ``__str__`` returns the entry's name as messages show it.
 
     Attributes:
-        name: the name, unique in its registry.
-        source: the paper and the number of the definition.
+        name: the name of the entry, unique in the registry.
+        source: the paper that defines the entry, with the number of the definition.
         origin: the module, file and line of the declared function.
         families: the families of topologies on which the entry may be defined; empty for all.
-        arguments: the arguments besides topology, root and port model.
+        arguments: the arguments that the entry takes besides topology, root and port model.
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
@@ -175,7 +175,7 @@ class Entry:
         known = self.argument_names
         for name in arguments:
             if name not in known:
-                expected = f"its arguments are {', '.join(known)}" if known else "it has none"
+                expected = f"choose one of {', '.join(known)}" if known else "remove the argument"
                 raise InputError(
                     f"{self} has no argument '{name}'",
                     hint=f"{did_you_mean(name, known)}{expected}",
@@ -255,8 +255,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Args:
             name: the name of an entry.
-            topology: a topology on which the entry must be defined. If it is not defined there, and
-                names a replacement (`Entry.elsewhere`), the replacement is returned.
+            topology: a topology on which the entry must be defined. If the entry is not defined on
+                it and names a replacement (`Entry.elsewhere`), the replacement is returned.
 
         Raises:
             InputError: no entry has this name, or the entry is not defined on the topology.
@@ -283,7 +283,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
         Raises:
             InputError: the entry is not defined on the topology; the hint lists the entries that
-                are.
+                are defined on it.
         """
         reason = entry.unsupported_reason(topology)
         if reason is not None:
@@ -309,7 +309,7 @@ class Family(Entry):
 
     Attributes:
         pattern: a regular expression that matches the specs; its groups match the numbers.
-        noun: the plural noun for its topologies in messages, such as ``star graphs``.
+        noun: the plural noun for the topologies in messages, such as ``star graphs``.
         spelling: the valid specs as messages explain them: ``S2 to S12 for a star graph``.
         build: ``build(spec, *numbers)`` returns the topology.
     """
@@ -413,7 +413,8 @@ def read_arguments(
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
     Raises:
-        InputError: the first parameters are not ``fixed``, or another one is neither int nor str.
+        InputError: the first parameters are not ``fixed``, or another parameter is neither an int
+            nor a str.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):
@@ -462,7 +463,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
     Args:
         kind: ``construction``, ``algorithm`` or ``family``.
         name: the name of the entry that the plug-in declares.
-        folder: the folder of the file.
+        folder: the folder in which the file is created.
 
     Returns:
         The path of the file, and the arguments of a command that uses the plug-in.

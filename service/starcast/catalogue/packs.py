@@ -44,9 +44,9 @@ class Pack:
     """A paper pack.
 
     Attributes:
-        module: the name of its package.
-        folder: its folder.
-        sha256: the SHA-256 of its files when it was loaded; empty for a built-in pack.
+        module: the name of the pack's package.
+        folder: the folder with the pack's files.
+        sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
         is_named: whether the user named the pack; other packs are omitted if they are invalid.
     """
 
@@ -58,7 +58,7 @@ class Pack:
 
 #: The packs that were loaded as plug-ins, by module name.
 _loaded: dict[str, Pack] = {}
-#: The import errors of packs that installed packages declare, by the value of the entry point.
+#: The import errors of packs that installed packages declare, by entry point value.
 faults: dict[str, InputError] = {}
 
 
@@ -76,14 +76,14 @@ def shipped() -> tuple[Pack, ...]:
 
 
 def import_modules(package: str) -> None:
-    """Import a pack and all its modules, except its tests."""
+    """Import a pack's package and all modules in it, except tests."""
     for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not each.name.startswith("test_"):
             importlib.import_module(f"{package}.{each.name}")
 
 
 def is_folder(name: str) -> bool:
-    """Return whether the name of a plug-in is the path of a folder, not the name of a module."""
+    """Return whether a plug-in's name is a folder path, not a module name."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
@@ -141,7 +141,7 @@ def load_package(module: str, *, is_named: bool) -> None:
 
 def _load(pack: Pack, create: Callable[[], object]) -> None:
     importlib.invalidate_caches()
-    # Python's bytecode cache could run an old version of an edited module.
+    # With Python's bytecode cache, an old version of an edited module could run.
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
     # The pack is registered before the import, so that entries of its modules belong to the pack.
     _loaded[pack.module] = pack
@@ -181,7 +181,7 @@ def find(file: str) -> Pack | None:
 
 
 def locate(error: BaseException, pack: Pack) -> str:
-    """Return the innermost line of a pack's code in an error's traceback, as FILE:LINE.
+    """Return the innermost line of a pack's code in an error's traceback, as ``FILE:LINE``.
 
     The result is empty if the traceback contains no code of the pack.
     """
@@ -193,10 +193,10 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the relative path and the content of each file of a pack, sorted by path.
+    """Return the relative path and content of each file of a pack, without tests; sort by path.
 
     Raises:
-        InputError: a file cannot be read, or the files are too large.
+        InputError: a file cannot be read, or the files together are too large.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     try:
@@ -216,7 +216,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return the SHA-256 of a list with the name and the SHA-256 of each file of a pack."""
+    """Return one SHA-256 for the names and contents of the files that `read_files` returns."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

@@ -15,14 +15,14 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-#: The names of folders in which packages of different authors are installed.
+#: Names of folders that contain installed packages of different authors.
 _SHARED = {"site-packages", "dist-packages"}
 
 
 def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     """Return the files of a plug-in and their contents, by module name.
 
-    The source code is searched for imports, also within functions, because a module that is
+    The source code is searched for imports, including those in functions, because a module that is
     imported later is part of the plug-in too. Only calls of `import_module` with a computed name
     are missed.
 
@@ -50,10 +50,10 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty if it has none, for example in a notebook.
+    """Return the SHA-256 of a plug-in's files; empty if it has none, as in a notebook.
 
-    For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise it is the
-    SHA-256 of a list of module names and digests, which does not depend on the folder.
+    For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise, the SHA-256
+    of a list with module names and digests is returned, which does not depend on the folder.
     """
     if not file.is_file():
         return ""
@@ -76,7 +76,7 @@ def _locate(root: Path, name: str) -> Path | None:
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:
         return None
-    # `sys.path` may contain another path of the root, such as a symbolic link.
+    # `sys.path` may contain another path to the root folder, such as a symbolic link.
     folders = [
         str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
     ]
@@ -118,7 +118,7 @@ def _find_imports(source: bytes, package: str) -> tuple[str, ...]:
             case ast.ImportFrom():
                 base = "." * node.level + (node.module or "")
                 joint = "" if base.endswith(".") else "."
-                # An imported name is a module or a value; a value has no file.
+                # An imported name may be a module or a value; for a value, `_locate` finds no file.
                 names += [base, *(f"{base}{joint}{alias.name}" for alias in node.names)]
             case ast.Call(
                 func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),

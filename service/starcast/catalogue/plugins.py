@@ -1,9 +1,9 @@
 """Plug-ins: the origin of each entry, errors that name the plug-in, and loading.
 
 A plug-in is a Python file or module whose functions are decorated with `starcast.construction`,
-`starcast.algorithm` or `starcast.family`. It is loaded if the user names it (`load`), if an
-installed package declares it as an entry point, or if it is imported. After that, the names that it
-defines can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
+`starcast.algorithm` or `starcast.family`. A plug-in is loaded if the user names it (`load`), if an
+installed package declares it as an entry point, or if it is imported. The names defined by a loaded
+plug-in can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
 and independent checkers verify forests and schedules. `pack` prepares plug-ins for workers on other
 machines.
 
@@ -44,7 +44,7 @@ class Origin:
     Attributes:
         module: the name of the function's module; for a file, the file name without extension.
         file: the source file.
-        line: the line of the function.
+        line: the number of the line at which the function begins.
     """
 
     module: str
@@ -76,7 +76,7 @@ class Origin:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the files of the loaded plug-in; see `plugin_files.hash_plugin`."""
+        """The SHA-256 of the loaded plug-in's files; see `plugin_files.hash_plugin`."""
         from starcast.catalogue import packs  # noqa: PLC0415
         from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
@@ -152,15 +152,15 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
     if missing := find_missing(recorded):
         raise PluginMissingError(
             f"{noun} needs a plug-in that is not loaded: {', '.join(missing)}",
-            hint="name its file with `plugins` or STARCAST_PLUGINS",
+            hint="name the plug-in's file with `plugins` or STARCAST_PLUGINS",
         )
 
 
 def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
     """Return a starcast command line with an option ``--plugin`` for each recorded plug-in.
 
-    A provenance holds only the names of modules. A plug-in that is not loaded is assumed to be a
-    file in the working directory, unless it is a module of a package.
+    A provenance names modules, not files. So a plug-in that is not loaded is assumed to be a file
+    in the working directory, unless its name is that of a module in a package.
     """
     options = []
     for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
@@ -178,12 +178,12 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 
     Args:
         noun: the entry whose function is called, for messages.
-        origin: the origin of that function.
+        origin: the origin of the entry's function.
         action: a function that makes the call.
 
     Raises:
         InputError: a plug-in's function raised an exception, which is the cause of this error.
-        KeyboardInterrupt: the user has pressed Ctrl-C.
+        KeyboardInterrupt: the user pressed Ctrl-C.
     """
     if origin.is_shipped:
         return action()
@@ -204,12 +204,12 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 def guard(
     noun: str, origin: Origin, function: Callable[..., Any], read: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Wrap a plug-in's function so that its errors name it, and its results are checked.
+    """Wrap a plug-in's function so that errors name the function, and results are checked.
 
     Args:
         noun: the entry whose function is called, for messages; see `run_guarded`.
-        origin: the origin of that function.
-        function: the function. A function of starcast is returned unchanged.
+        origin: the origin of the entry's function.
+        function: the function to wrap. A function of starcast is returned unchanged.
         read: checks the result of a plug-in's function; the wrapper returns what ``read`` returns.
     """
     if origin.is_shipped:
@@ -230,10 +230,9 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Within this context, let only the current process continue after a plug-in's code.
+    """Run a plug-in's code in this context; processes that the code forks end with the context.
 
-    A process that the code has forked ends with the context. Otherwise it would execute the rest of
-    the command a second time.
+    Otherwise, a forked process would execute the rest of the command a second time.
     """
     process = os.getpid()
     try:
@@ -244,7 +243,7 @@ def _in_one_process() -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """Return the class of an exception and the first line of its message."""
+    """Return an exception's class name and the first line of its message."""
     try:
         text = error.message if isinstance(error, StarcastError) else str(error)
         return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
@@ -254,7 +253,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Within this context, in which a plug-in's result is read, name its function in errors."""
+    """Name a plug-in's function in errors raised while its result is read in this context."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -322,7 +321,7 @@ def load(names: Iterable[str]) -> None:
             _loaded[name] = None
 
 
-#: Like `load`, but a process, such as a worker, loads the same names only once.
+#: The function `load` with a cache: a process, such as a worker, loads the same names only once.
 load_once = cache(load)
 
 
@@ -382,8 +381,8 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: For each module that a plug-in file imports from its folder, by name: the path of the plug-in,
-#: and the content of the module.
+#: The modules that plug-in files import from their own folders: each module's name is mapped to the
+#: path of the plug-in and the content of the module.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 
@@ -459,9 +458,9 @@ class PluginLoader:
     Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: for each plug-in, the name of its module, and its files as pairs of a path relative
-            to the plug-in's folder and the content. A module in a package has no files here: it
-            must be installed on the worker.
+        plugins: for each plug-in, the module name and a list of files, each given by its path
+            relative to the plug-in's folder and its content. The list is empty for a module in a
+            package, which must be installed on the worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]

@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 #: Maximum size of an array in bytes: enough for all trees on S11, or one tree on S12.
 MAX_ARRAY = 500 * MB
-#: Maximum size of the header of an array, in bytes.
+#: Maximum size of an array header, in bytes.
 _HEADER = 2**16
 _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -78,8 +78,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking that its size agrees with them.
 
         Raises:
-            ValueError: the array is missing or encrypted, holds pickled objects, or does not have
-                the size that its header states.
+            ValueError: the array is missing or encrypted, has an unsupported format, holds pickled
+                objects, or does not have the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
@@ -117,7 +117,7 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
 
     Args:
         content: the bytes of the file.
-        limit: the maximum number of bytes of all arrays together.
+        limit: the maximum total size of all arrays, in bytes.
         source: name of the input in messages.
 
     Raises:

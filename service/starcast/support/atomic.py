@@ -1,8 +1,8 @@
 """Atomic writes: a file or folder gets its name only when it is complete and on disk.
 
 Data is written under a hidden temporary name in the same folder, flushed to disk and renamed. If
-the process is killed (kill -9) before that, the temporary file or folder remains; its name begins
-with `PREFIX`, and it can be deleted.
+the process is killed (kill -9) before the renaming, a temporary file or folder remains, whose name
+begins with `PREFIX`; users may delete it.
 """
 
 import fcntl
@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Prefix of temporary names. A temporary name does not contain the name of the target. Otherwise it
-#: would be too long for a target whose name has the maximum length.
+#: Prefix of temporary names. A temporary name does not contain the target's name. Otherwise, the
+#: temporary name would be too long if the target's name has the maximum length.
 PREFIX = ".starcast-"
 
 
@@ -63,7 +63,7 @@ def write_new(path: Path, text: str) -> Path:
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and permissions, or choose another folder with `folder`",
+            hint="check the path and the permissions, or choose another folder with `folder`",
         ) from None
     with atomic_write(path) as file:
         file.write(text.encode())
@@ -87,7 +87,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
             f"{target} cannot be written: {reason}",
-            hint="check the folder, its permissions and its disk",
+            hint="check the folder, the permissions and the disk",
         ) from None
 
 
@@ -122,7 +122,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         if path.exists():
-            # Two folders cannot be exchanged in one step, so for a moment none is named ``path``.
+            # Two folders cannot be exchanged in one step; for a moment, neither is named ``path``.
             old = _temporary_path(path)
             path.rename(old)
             try:
@@ -146,7 +146,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     Raises:
         OSError: the lock file cannot be created.
     """
-    # Network file systems can lock only files that are open for writing, and thus no folders.
+    # Network file systems lock only files that are open for writing, so they cannot lock a folder.
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         with suppress(OSError):  # the file system does not support locks

@@ -1,9 +1,9 @@
 """The parameters of a run, which are the axes of experiments, and the parsing of their values.
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
-the options of the command line, the columns of the table ``run`` and of its views, the files of
-experiments, the types of the HTTP API, and which runs a comparison matches. A new axis also needs a
-migration that adds its column, and code that executes it.
+the command-line options, the columns of the table ``run`` and its views, the experiment files, the
+types of the HTTP API, and which runs a comparison matches. A new axis also needs a migration that
+adds a column, and code that takes the axis into account in executions.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """
@@ -23,8 +23,8 @@ LARGEST = 10**30
 #: Words that users can write instead of a number. ``best`` is the number of segments for which the
 #: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the centre as root: the node whose furthest node is nearest. The word keeps this
-#: meaning if a network has a node with this label; users can specify that node by its rank.
+#: The word for the centre as root: the node with the smallest distance to its furthest node. The
+#: word keeps this meaning if a node has the label ``centre``; users specify such a node by rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -77,7 +77,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["an integer", *words])
-    # Numbers that are too large have their own message.
+    # `read_number` would reject such a large number as malformed.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="use at most 10^30")
     try:
@@ -130,7 +130,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
 
     Args:
         axis: the name of the axis.
-        given: the list or the value.
+        given: a list of values, or a single value, from user input.
         read: parses a single value; its arguments are the value and the name of the axis.
 
     Raises:
@@ -195,7 +195,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of a parameter of a run.
+    """The declaration of one axis: a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
@@ -208,7 +208,7 @@ class Axis:
         default: the value for grids that omit the axis, in the form in which users write it.
         fallback: a description of the value for grids that omit the axis, if there is no default.
         flag: the short option, if any.
-        completion: the function of `starcast.cli.completion` that suggests values.
+        completion: name of the function in `starcast.cli.completion` that suggests values.
         words: the allowed values, if they form a closed set.
         least: the smallest allowed number.
         bits: the size of the database column in bits, if the values are integers.
@@ -222,8 +222,9 @@ class Axis:
             the highest priority are omitted first; columns with priority 0 are never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
-        has_usual: whether the field has a default, the usual value. Tables and commands omit it.
-        usual: the usual value, if there is one.
+        has_usual: whether the field has a default, called the usual value; tables and commands omit
+            the axis if its value is the usual value.
+        usual: the default of the field; None if the field has no default.
         is_derived: whether the value follows from other axes, so that experiment points do not
             specify it.
     """
@@ -265,7 +266,7 @@ class Axis:
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:
-        """Return whether a value is the usual value, which tables and commands omit."""
+        """Return whether a value equals the field's default, which tables and commands omit."""
         return self.has_usual and bool(value == self.usual)
 
 
@@ -275,23 +276,23 @@ class Parameters:
 
     When a grid is expanded, the first parameter varies most slowly. The type of a field is the type
     of its values in a run. The default of a field is the usual value: options and files may omit
-    it, and it is the value of runs stored before the axis existed.
+    this value, and runs stored before the axis existed have this value.
 
     Attributes:
         algorithm: the algorithm's name. Arguments that are not axes, which only plug-ins'
             algorithms have, follow in parentheses: ``two-phase(depth=3)``. Default values are
             omitted.
-        base: the construction whose trees the algorithm uses, if it takes one as an argument; by
-            default the algorithm's own default, and None for other algorithms.
+        base: the construction whose trees the algorithm uses; None for algorithms that have no such
+            argument. The default is chosen by the algorithm.
         message_bytes: size of the message in bytes, m in the papers.
-        segments: number of pieces of each tree's share of the message. For an algorithm that sends
-            unit messages, the number of packets that it sends one after the other (Tseng & Sheu
-            1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
+        segments: number of pieces into which each tree's share of the message is split. For an
+            algorithm that sends unit messages, the number of packets sent one after the other
+            (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        root: the root of a collective that has one: a label, the word ``centre``, or None for the
-            node of rank 0, because its label depends on the topology; also None in runs stored
-            before the axis existed. `starcast.experiments.point.find_root` returns the node.
+        root: the root of a collective that has one: a label or the word ``centre``. None stands for
+            the node of rank 0, whose label depends on the topology, and is also the value in runs
+            stored before the axis existed. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.
         seed: the random seed of the faults; 0 without faults.
@@ -344,8 +345,8 @@ class Parameters:
     root: Annotated[
         str | None,
         Axis(
-            help="Root: a label, #6 (the node of rank 6), or centre (the node whose furthest node"
-            " is nearest).",
+            help="Root: a label, #6 (the node of rank 6), or centre (the node with the smallest"
+            " distance to its furthest node).",
             meaning="root: a label or centre; null for the node of rank 0",
             read=read_root,
             fallback="the node of rank 0",
@@ -365,7 +366,7 @@ class Parameters:
     base: Annotated[
         str | None,
         Axis(
-            help="Construction that the algorithm starts from, if it takes one.",
+            help="Construction whose trees the algorithm uses, if it has such an argument.",
             meaning="construction given to the algorithm; null if it takes none",
             fallback="the algorithm's default",
             completion="constructions",
@@ -390,9 +391,9 @@ class Parameters:
     segments: Annotated[
         int,
         Axis(
-            help="Segments per tree, for algorithms that segment the message: a number, best, or"
-            " degree (n-1 on S_n). Best has the least time by the algorithm's closed form; if that"
-            " form is not exact, another number may execute faster.",
+            help="Segments per tree, for algorithms that segment the message: a number, degree (n-1"
+            " on S_n), or best, which minimizes the algorithm's closed form of the time. If the"
+            " closed form is not exact, another number may be faster.",
             meaning="p: pieces of each tree's share of the message",
             read=partial(read_count, words=(BEST, DEGREE)),
             default="1",
@@ -405,7 +406,7 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Number of unit messages, for algorithms that send them; or best, or degree.",
+            help="Unit messages, for algorithms that send them: a number, best, or degree.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the number of segments",
@@ -418,7 +419,7 @@ class Parameters:
     copies: Annotated[
         int,
         Axis(
-            help="Edge-disjoint trees that carry each unit: a number or degree.",
+            help="Number of edge-disjoint trees that carry each unit: a number or degree.",
             meaning="trees that carry each unit",
             read=partial(read_count, words=(DEGREE,)),
             default="1",
@@ -502,7 +503,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that an experiment point specifies. The values of all other axes follow from them.
+#: The axes that an experiment point specifies; all other axes are derived from these axes.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,

@@ -27,7 +27,7 @@ _unannounced: set[str] = set()
 
 
 def jit(function: Function) -> Function:
-    """Compile a function at its first call; later processes load the result from the cache.
+    """Return a function that is compiled at its first call; later processes load it from a cache.
 
     Functions are inlined, so that calls of small functions cost nothing. Functions should copy
     arrays with loops: numba takes seconds to compile a slice assignment, because it also compiles
@@ -37,7 +37,7 @@ def jit(function: Function) -> Function:
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
         compiled = compiler(cache=True)(function)
-    # No folder for the cache is writable, so every process compiles the function.
+    # If no cache folder is writable, every process compiles the function.
     except RuntimeError:
         compiled = compiler()(function)
     return cast("Function", compiled)
@@ -46,8 +46,8 @@ def jit(function: Function) -> Function:
 class _Announcement(event.Listener):
     """A listener for numba's compile events that reports compilations to the current reporter.
 
-    Each module with `jit` functions is announced once, when one of them is compiled first. The
-    functions that it calls are compiled with it. Functions that other programs compile are not
+    Each module with `jit` functions is announced once, when the first of its functions is compiled.
+    The functions called by this function are compiled with it. Functions of other libraries are not
     announced. Loading a compiled function from the cache sends no event.
     """
 

@@ -103,7 +103,7 @@ class DaskExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The total number of threads of all workers, updated every few seconds.
+        """The total number of threads on all workers, updated every few seconds.
 
         Raises:
             UnavailableError: the cluster has had no workers for `LOST_PATIENCE` seconds.
@@ -125,7 +125,7 @@ class DaskExecutor(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a function call to the cluster; see `concurrent.futures.Executor.submit`."""
         future: Future[Any] = Future()
-        # `pure=False`, because for equal arguments Dask would return the earlier result.
+        # Without `pure=False`, Dask would return the earlier result for equal arguments.
         task = self._client.submit(
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
@@ -159,7 +159,7 @@ class DaskExecutor(Executor):
         result, error = None, None
         try:
             result = await task
-        except BaseException as raised:  # noqa: BLE001 - it belongs to the task
+        except BaseException as raised:  # noqa: BLE001 - an error of the task
             error = raised
         self._running.discard(task)
         if not future.set_running_or_notify_cancel():
@@ -168,7 +168,7 @@ class DaskExecutor(Executor):
             future.set_result(result)
         elif isinstance(error, KilledWorker):
             future.set_exception(WorkerKilledError(error.allowed_failures + 1))
-        # If there is an error, the status "finished" means that the result was lost.
+        # Waiting for a task with the status "finished" fails only if the task's result was lost.
         elif task.status in ("error", "finished"):
             future.set_exception(error)
         else:

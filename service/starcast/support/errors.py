@@ -1,7 +1,7 @@
 """The errors of starcast, grouped by what the user can do about them.
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the exit code of the command line. Messages may quote any
+do. The class of an error determines the command's exit code. Messages may quote any
 input, because this module escapes control characters in them and shortens long input.
 """
 
@@ -32,7 +32,7 @@ def escape(text: str, kept: str = "") -> str:
     and characters that change the writing direction could mislead readers.
 
     Args:
-        text: the text.
+        text: text that may contain unprintable characters.
         kept: unprintable characters that are not escaped.
     """
     if text.isprintable():
@@ -44,7 +44,7 @@ def escape(text: str, kept: str = "") -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return text, with its middle omitted if it has more than ``longest`` characters."""
+    """Return text; if it has more than ``longest`` characters, ``...`` replaces the middle."""
     if len(text) <= longest:
         return text
     tail = longest // 5
@@ -58,15 +58,15 @@ def clean_message(text: str) -> str:
 
 
 class NetworkWarning(UserWarning):
-    """A graph or file has data that a network does not keep, such as parallel links."""
+    """A warning that a network lacks some data of its graph or file, such as parallel links."""
 
 
 class StarcastError(Exception):
     """Base class of all errors that starcast raises on purpose.
 
     Args:
-        message: what is wrong, with which value; one sentence.
-        hint: what to do about it.
+        message: one sentence that says what is wrong, and with which value.
+        hint: what the user can do about the error.
     """
 
     exit_code: ClassVar[int] = 1
@@ -81,13 +81,13 @@ class StarcastError(Exception):
 
 
 class InputError(StarcastError):
-    """Invalid input: a name, a value or a file; correct it."""
+    """Invalid input, such as a name, a value or a file: correct the input."""
 
     exit_code = 2
 
 
 class NotFoundError(StarcastError):
-    """A valid name under which nothing is stored: ingest it, or list the stored names."""
+    """A name is valid, but nothing is stored under it: ingest the artifact, or list the names."""
 
     exit_code = 3
 
@@ -144,7 +144,7 @@ def unreadable(
     """Return the error for a file that the operating system cannot open or read.
 
     Args:
-        file: the file, as the message names it.
+        file: the path or a description of the file, for the message.
         error: the operating system's error.
         hint: what the user can do.
     """

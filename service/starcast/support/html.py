@@ -28,9 +28,9 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with a subscript. It has one or two letters before the subscript, like T_s or S_{n-1},
-#: or capitals in the subscript. Other names with underscores, such as ``message_bytes``, are names
-#: of columns.
+#: A symbol with a subscript: one or two letters before the subscript, like T_s or S_{n-1}, or
+#: capitals in the subscript. Other names with underscores, such as ``message_bytes``, are column
+#: names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -173,7 +173,7 @@ def _read(name: str) -> str:
 
 
 def _modules(file: Path, done: set[Path]) -> Iterator[str]:
-    """Yield the code of a JavaScript module after the code of all modules that it imports.
+    """Yield the code of all JavaScript modules that a module imports, then its own code.
 
     Import and export statements are removed, so that the code forms a single script.
     """

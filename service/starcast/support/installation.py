@@ -1,8 +1,8 @@
 """The installation of starcast: paths of its files, and the provenance of results.
 
-Commands look up paths before they import large modules. To find plug-ins, `importlib.metadata`
-would parse the metadata of all packages, which takes longer than most commands. `is_declared` only
-finds out whether an installed package may have plug-ins at all.
+Every command imports this module, so it must import quickly. Finding plug-ins with
+`importlib.metadata` would parse the metadata of all packages, which takes longer than most
+commands, so `is_declared` first checks whether any installed package might declare plug-ins.
 """
 
 import os
@@ -16,9 +16,9 @@ import platformdirs
 
 from starcast.support.errors import UnavailableError
 
-#: The prefix of all of starcast's environment variables.
+#: The prefix of starcast's environment variables.
 PREFIX = "STARCAST_"
-#: The variable that names the settings file.
+#: The environment variable that holds the path of the settings file.
 CONFIG = f"{PREFIX}CONFIG"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _METADATA = (".dist-info", ".egg-info")
@@ -27,8 +27,8 @@ _METADATA = (".dist-info", ".egg-info")
 def config_file() -> Path:
     """Return the path of the settings file, which need not exist.
 
-    It is the file that ``STARCAST_CONFIG`` names, else ``starcast.toml`` in the working directory,
-    else ``starcast.toml`` in the user's configuration folder.
+    The path is the value of ``STARCAST_CONFIG`` if this variable is set, else ``starcast.toml`` in
+    the working directory if this file exists, else that in the user's configuration folder.
     """
     if path := os.environ.get(CONFIG):
         return Path(path)
@@ -48,7 +48,7 @@ def data_folder(name: str) -> Path:
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra, such as ``web``.
 
-    The command names the packages instead of the extra, because starcast is on no package index.
+    The command names the packages instead of the extra, because starcast is not on a package index.
 
     Example:
         >>> install_command("plots")
@@ -63,12 +63,12 @@ def install_command(extra: str) -> str:
 
 
 def import_library(module: str, command: str = "") -> Any:
-    """Import a module of an optional library.
+    """Import and return a module of an optional library.
 
     Args:
         module: the full name of the module.
-        command: the command that installs the library (default: the command for the extra of
-            starcast that has the library's name).
+        command: the command that installs the library (default: the command for the starcast extra
+            with the same name as the library).
 
     Raises:
         UnavailableError: the library is not installed.
@@ -88,7 +88,7 @@ def import_library(module: str, command: str = "") -> Any:
 
 
 def is_declared(group: str) -> bool:
-    """Return whether some installed package may declare entry points of the given group.
+    """Return whether an installed package might declare entry points in the given group.
 
     The result is also True if a package archive is on the import path, because archives are not
     searched.
@@ -98,11 +98,11 @@ def is_declared(group: str) -> bool:
 
 
 def _declares(folder: str, header: bytes) -> bool:
-    """Return whether the metadata of a package in a folder may contain the header of a group."""
+    """Return whether package metadata in a folder might contain the header of a group."""
     try:
-        names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
+        names = os.listdir(folder or ".")  # noqa: PTH208 - creating paths would take longer than the search
     except NotADirectoryError:
-        # The folder is an archive on the import path, which may declare the group.
+        # The entry is an archive on the import path, which might declare the group.
         return True
     except OSError:
         return False
@@ -118,16 +118,16 @@ def _declares(folder: str, header: bytes) -> bool:
 
 
 _CHECKOUT = _PACKAGE.parents[1]
-#: The folders in a checkout with the code on which results depend.
+#: The folders of a checkout that contain the code on which results depend.
 _CODE = ("service", "papers")
 _GIT_SECONDS = 10
 
 
 @cache
 def source_digest() -> str:
-    """Return the SHA-256 of the names and contents of all Python files of the package and papers.
+    """Return one SHA-256 for the names and contents of all Python files of starcast and the papers.
 
-    It is the same for a checkout and for the installed package.
+    The result is the same for a checkout and for the installed package.
     """
     import hashlib  # noqa: PLC0415
 
@@ -146,8 +146,8 @@ def provenance() -> dict[str, Any]:
     """Return the versions of starcast, Python, numpy and psycopg, the git revision, and the host.
 
     The value of ``dirty`` is True if a code file in the checkout is changed, deleted or new. The
-    values of ``revision`` and ``dirty`` are None outside a checkout. The version of PostgreSQL is
-    added when a run is stored.
+    values of ``revision`` and ``dirty`` are None outside a checkout, or if git fails. The version
+    of PostgreSQL is added when a run is stored.
     """
     import platform  # noqa: PLC0415
     from importlib.metadata import version  # noqa: PLC0415

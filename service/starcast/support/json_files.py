@@ -1,7 +1,7 @@
 """Read users' JSON files with limits, and check their values.
 
-The Python objects parsed from JSON can take a hundred times as much memory as the JSON itself. So
-their size is estimated before the JSON is parsed, or its values are read one by one.
+The Python objects parsed from JSON can take a hundred times as much memory as the JSON text. So
+the size of the objects is estimated before the text is parsed, or values are read one by one.
 """
 
 import codecs
@@ -29,10 +29,10 @@ Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
-#: A tuple of values of one type. Validation stops at the first invalid value, because a long list
-#: could otherwise cause one error per element.
+#: A tuple whose values have one type. Validation stops at the first invalid value, because a long
+#: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
+#: Maximum number of keys in a JSON object: pydantic would create an error per unknown key.
 MAX_KEYS = 64
 
 
@@ -99,10 +99,10 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 #: Escapes of NUL and of UTF-16 surrogates. A pair of surrogates encodes one character.
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
-_INCOMPLETE = "its text is incomplete or damaged"
+_INCOMPLETE = "the text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes, in bytes, of the part of the text that is parsed to read one value. The next larger size
-#: is tried only if the value does not end within the part, which is rare.
+#: Sizes, in bytes, of the part that is parsed to read one value. The next larger size is tried only
+#: if the value does not end within the part, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -120,13 +120,13 @@ def parse_json(data: bytes, source: object) -> Any:
         raise LimitError(
             f"the values of {source} would take up to {needed // MB:,} MB of memory; the limit is"
             f" {_JSON_MEMORY // MB} MB",
-            hint="divide its content into several files",
+            hint="divide the content into several files",
         )
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
         _check_characters(text, value)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the text is nested too deeply") from None
     return value
 
 
@@ -153,14 +153,14 @@ def _decode(text: str) -> tuple[Any, int]:
         value, length = _DECODER.raw_decode(text)
         _check_characters(text[:length], value)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the text is nested too deeply") from None
     return value, length
 
 
 class JsonCursor:
     """A reading position in a JSON document, whose values are read one by one.
 
-    A long list therefore needs only the memory of the JSON text and of one value.
+    A long list therefore needs only memory for the JSON text and for one value.
 
     Args:
         data: the JSON document in UTF-8.
@@ -209,7 +209,7 @@ class JsonCursor:
         """Check that the document ends at the current position."""
         self.skip_blanks()
         if self.position < len(self.data):
-            raise ValueError("further text follows its end")
+            raise ValueError("further text follows the end of the document")
 
     def _advance(self, value: Any, text: str) -> Any:
         """Move past a value, and return it; ``text`` is its JSON text, decoded as Latin-1."""

@@ -22,7 +22,7 @@ _PROTECTED = {
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
 }
-#: Pairs of characters that TeX would combine into a ligature; braces separate them.
+#: Pairs of equal characters that TeX would combine into a ligature; braces are put between the two.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
 #: A letter with a combining circumflex, which occurs in the papers' names of trees. pdflatex would
 #: reject the combining character.
@@ -45,14 +45,14 @@ _MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc]|[a-z]\^\d)\b")
 _NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
 _LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
-# Widths in points, for the class article: each column of a two-column page is 221 (A4) or 230 wide,
-# the text of a one-column page 345. The indentation of a paragraph is 15.
+# Widths in points in the class article. A column of a two-column page is 221 (A4) or 230 points
+# wide, the text of a one-column page 345 points. A paragraph is indented by 15 points.
 _COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
-#: The width of an em, and of the space on each side of a column, in points: for the normal size and
-#: for the small size of text.
+#: The width of an em and the space on each side of a table column, in points, for text of normal
+#: and of small size.
 _NORMAL, _SMALL = (10.0, 6.0), (8.5, 3.0)
 _SMALL_STYLE = r"\footnotesize\setlength{\tabcolsep}{3pt}%"
-#: The widths of TeX's letters in em, rounded up; bold letters are wider.
+#: The widths of TeX's letters in em, rounded up; bold letters are wider by the factor `_BOLD`.
 _WIDTHS = dict.fromkeys("ijl.,:;'! ", 0.34) | dict.fromkeys("frst-()[]/", 0.46)
 _WIDTHS |= dict.fromkeys("mw%&=<>", 0.84) | dict.fromkeys("MW", 1.04)
 _BOLD = 1.18
@@ -75,25 +75,25 @@ def booktabs(
     *,
     wide: bool = False,
 ) -> str:
-    r"""Return a table in LaTeX that fits into a column of a page.
+    r"""Return a table in LaTeX that fits into a page column.
 
     The first line names the packages that a document must load; booktabs is always one of them. A
-    table that would be too wide gets a small font. If it is still too wide, its headings get
+    table that would be too wide gets a small font. If it is still too wide, the headings get
     several lines, columns in ``spare`` are omitted (a comment names them), long texts are wrapped,
-    and at last the table is scaled.
+    and as a last resort the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
-    with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
+    with subscript s. In topology columns, a spec such as S5 becomes S with subscript 5. Thin spaces
     separate thousands. Other text is escaped, so that it is printed unchanged. Letters and symbols
-    outside ASCII become LaTeX macros. Those without a macro, such as Chinese characters, are kept
-    for XeLaTeX and LuaLaTeX.
+    outside ASCII become LaTeX macros. Characters without a macro, such as Chinese characters, are
+    kept for XeLaTeX and LuaLaTeX.
 
     Args:
         columns: the names of the columns.
         rows: for each row, one value per column: a string, a number, None for an empty cell, or any
             other value that `starcast.support.text.format_value` can write.
-        caption: the caption. With a caption, a label or lines below, the table is a float,
-            ``table``; without them, it is a bare ``tabular``, unless it is wide.
+        caption: the text above the table. A table with a caption, a label or lines below, or a wide
+            table, is a float (``table``); any other table is a bare ``tabular``.
         label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
         alignment: a letter l, c or r per column; by default columns of numbers are aligned right
             and all others left.
@@ -154,7 +154,7 @@ def booktabs(
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a table: LaTeX for its head and its cells; widths are in em."""
+    """A table column: LaTeX code of the heading and of the cells; widths are in em."""
 
     name: str
     letter: str
@@ -168,7 +168,7 @@ class _Column:
 
     @property
     def stacked(self) -> float:
-        """The width of the column if each line of the head has one word, in em."""
+        """The width of the column if each line of the heading has one word, in em."""
         return max(map(_width, (*self.head.split(), *self.cells)), default=0)
 
     @property
@@ -181,7 +181,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that remain when columns are omitted to fit a table in a small font."""
+    """Return the columns that are left after ``spare`` columns are omitted as far as necessary."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
@@ -219,14 +219,14 @@ def _tabular(grid: Sequence[_Column], letters: Iterable[str], heads: Sequence[st
 
 
 def _stack(column: _Column) -> str:
-    """Return a head with one word per line."""
+    """Return a column's heading as LaTeX code with one word per line."""
     words = column.head.split()
     text = "\\\\".join(words)
     return text if len(words) < 2 else f"\\shortstack[{column.letter}]{{{text}}}"
 
 
 def _width(latex: str) -> float:
-    """Estimate the width of a text in em; the estimate is rarely too small."""
+    """Estimate the printed width of LaTeX code in em; the estimate is rarely too small."""
     text = latex.removeprefix("\\textbf").replace("\\ensuremath", "")
     printed = _MACRO.sub("m", text).translate(_UNPRINTED)
     width = sum(
@@ -236,7 +236,7 @@ def _width(latex: str) -> float:
 
 
 def table_label(*words: object) -> str:
-    """Return a label for a table, made of words such as the names of the compared experiments."""
+    """Return a table label made of words, such as the names of compared experiments."""
     # Characters such as `%` and `#` have a special meaning in LaTeX labels.
     return "tab:" + re.sub(r"[^\w.+-]", "-", "-".join(map(str, words)), flags=re.ASCII)
 
@@ -331,7 +331,7 @@ def _float(
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(
-                f"'{label}' is not a valid label of a LaTeX table",
+                f"'{label}' is not a valid label for a LaTeX table",
                 hint="use ASCII letters, digits and : _ . + / -",
             )
         head.append(f"\\label{{{label}}}")
@@ -349,7 +349,7 @@ def _alignment(
         return "".join("r" if is_right else "l" for is_right in numeric)
     if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
         raise InputError(
-            f"'{alignment}' is not a valid alignment of {pluralize(len(columns), 'column')}",
+            f"'{alignment}' is not a valid alignment for {pluralize(len(columns), 'column')}",
             hint="write one letter per column: l, c or r",
         )
     return alignment

@@ -27,15 +27,15 @@ _GZIP = b"\x1f\x8b"
 #: Maximum number of bytes in a single read from an archive. This limits the size of the archive's
 #: directory, because `zipfile` reads the directory in a single read.
 _CHUNK = 2 * MB
-#: Maximum number of parts in a key of a TOML file. Python's parser keeps every prefix of a key, so
+#: Maximum number of parts in a TOML key. Python's parser keeps every prefix of a key, so
 #: its memory grows with the square of the number of parts.
 MAX_KEY_PARTS = 8
 _LONG_KEY = re.compile(rf"\.(?:[\w \t-]*+\.){{{MAX_KEY_PARTS - 1}}}", re.ASCII)
 #: A binary, octal or hexadecimal integer that is too long for Python to print in a message. Python
 #: itself refuses to parse such a long decimal integer.
 _LONG_INTEGER = re.compile(r"(?<![\w-])0[box]\w{1000}", re.ASCII)
-#: Comments and strings of TOML. A string that is never closed ends at the end of its line or of the
-#: file.
+#: Comments and strings of TOML. A string that is never closed extends to the end of its line or of
+#: the file.
 _TOML_TEXT = re.compile(
     r"""\#[^\n]*+
     |\"{3}(?:[^"\\]|\\.|"(?!""))*+"{0,5} | '{3}(?:[^']|'(?!''))*+'{0,5}
@@ -46,7 +46,7 @@ _TOML_TEXT = re.compile(
 _ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
-#: Exceptions of Python's and numpy's readers for damaged archives and arrays.
+#: Exceptions that Python's and numpy's readers raise for damaged archives and arrays.
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -104,7 +104,7 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
         f"{source} holds more than {size}, the limit for such a file",
-        hint="divide its content into several files; if the file itself is much smaller, it is "
+        hint="divide the content into several files; if the file itself is much smaller, it is "
         "damaged",
     )
 
@@ -123,7 +123,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
         try:
             return LimitedStream(stream, limit, path).read()
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise ValueError("its compressed data is incomplete or damaged") from None
+            raise ValueError("the compressed data is incomplete or damaged") from None
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
@@ -193,7 +193,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the text is nested too deeply") from None
 
 
 @contextmanager
@@ -223,7 +223,7 @@ class _SmallReads:
         # Reading one byte more than the limit shows whether the directory is larger.
         data = self._file.read(size if 0 <= size <= _CHUNK else _CHUNK + 1)
         if len(data) > _CHUNK:
-            raise zipfile.BadZipFile("its directory is too large")
+            raise zipfile.BadZipFile("the archive's directory is too large")
         return data
 
     def __getattr__(self, name: str) -> Any:
@@ -231,11 +231,11 @@ class _SmallReads:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
-    """Return the content of a member of an archive.
+    """Return the content of an archive member.
 
     Args:
-        archive: the archive.
-        name: the name of the member.
+        archive: an open zip archive.
+        name: the file name of the member in the archive.
         limit: the maximum number of bytes.
         source: name of the input in messages.
 
@@ -257,6 +257,6 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # The check comes before `zipfile` creates a decompressor, which may allocate this memory.
+    # Check first: creating the decompressor in `zipfile` might already allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

@@ -1,8 +1,8 @@
 """starcast's own log: one JSON object per line; any number of processes can write to it.
 
-Modules log with `event`; nothing is written before `start` is called. The file is rotated when a
-command starts. Other processes notice the rotation and continue in the new file. Every line is
-written with a single write, so lines of parallel processes do not mix.
+Modules log with `event`; nothing is written before `start` is called. A log file that is too large
+is rotated when a command starts. Other processes notice the rotation and continue in the new file.
+Every line is written with a single write, so lines of parallel processes do not mix.
 """
 
 import fcntl
@@ -22,13 +22,13 @@ from starcast.support.errors import shorten
 LOGGER = logging.getLogger("starcast")
 LOGGER.addHandler(logging.NullHandler())
 
-#: Size in bytes at which the file is rotated, and the number of older files that are kept.
+#: A log file of this size in bytes is rotated; `KEPT_FILES` older files are kept.
 ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 
 _MAX_TEXT = 4_000
 _PLAIN = (int, float, list, type(None))
-#: Passwords in URIs and in connection parameters.
+#: Patterns of passwords in URIs and in connection parameters, with their replacements.
 _SECRETS = (
     (re.compile(r"(://[^:/@\s\"']*:)[^\s\"']*@"), r"\1***@"),
     (re.compile(r"(?i)\b((?:ssl)?password|passfile)=[^&\s\"']*"), r"\1=***"),
@@ -50,7 +50,7 @@ def event(message: str, level: int = logging.INFO, /, **fields: Any) -> None:
 
     Args:
         message: the name of the event, a few words without values.
-        level: a level of `logging`.
+        level: the severity, a level of the module `logging`.
         fields: the values of the event, which become members of the JSON object.
     """
     LOGGER.log(level, message, extra={"fields": fields})
@@ -72,9 +72,9 @@ def start(target: Target) -> OSError | None:
     """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
-        None, or the error if the file cannot be written; no events are written then.
+        None, or the error if the file cannot be written; in this case, no events are written.
     """
-    global _target  # noqa: PLW0603 - as `logging`, one for each process
+    global _target  # noqa: PLW0603 - one per process, as in `logging`
     stop()
     if target.level == "off":
         return None
@@ -88,7 +88,7 @@ def start(target: Target) -> OSError | None:
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
     # The level of the logger is never raised, because a handler of the calling program may need
-    # records of a lower level than ``level``.
+    # records of a lower level than the log file.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
@@ -106,7 +106,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the log file and level of this process, for its workers; None if nothing is logged."""
+    """Return the log file and level of this process, for its workers; None without a log."""
     return _target
 
 

@@ -1,4 +1,4 @@
-"""Compilation of inner loops with numba where it is installed; elsewhere the loops are interpreted.
+"""Compilation of inner loops with numba; if numba is not installed, the loops are interpreted.
 
 Modules with such loops are imported only when they are needed, because numba takes long to import.
 """
@@ -23,10 +23,10 @@ except InputError:
     IS_COMPILED = False
 
     def jit(function: Function) -> Function:
-        """Return the function itself, which is interpreted."""
+        """Return the function unchanged, so that Python interprets it."""
         return function
 
 
 def as_workspace(array: NDArray[Any]) -> Any:
-    """Prepare an array that loops change: contiguous for compiled loops, a list for others."""
+    """Return an array for loops that change it: contiguous if they are compiled, else a list."""
     return np.ascontiguousarray(array) if IS_COMPILED else array.tolist()

@@ -1,12 +1,12 @@
 """Parallel work on any `concurrent.futures.Executor`, and an executor of worker processes.
 
-`run_parallel` starts one task per item, in the order of the items. The number of workers and their
-memory limit the number of tasks that run at a time. If the worker of a task is killed, the executor
+`run_parallel` starts one task per item, in the order of the items. The number of workers and the
+free memory limit how many tasks run at a time. If the worker of a task is killed, the executor
 (`ProcessExecutor` or Dask) runs the task again. If the executor gives up a task, the other tasks
 continue, and an error at the end names the tasks that were given up.
 
-The processes of `ProcessExecutor` only compute and use no database. They end when the process that
-started them ends, even if it is killed. Every process has its own pipe. In
+The processes of `ProcessExecutor` only compute and use no database. The processes end with the
+process that started them, even if that process is killed. Every process has its own pipe. In
 `concurrent.futures.ProcessPoolExecutor` and similar pools, the workers share queues and locks. A
 killed worker of such a pool makes all other tasks fail, may hold a lock for which other workers
 wait forever, and leaves locks behind that Python's resource tracker reports (docs/decisions/0020).
@@ -52,7 +52,7 @@ Result = TypeVar("Result")
 MEMORY_PATIENCE = 60.0
 #: Seconds after which a wait for results is repeated. If a signal arrives just before a wait,
 #: Python handles it only when the wait ends: without a limit, Ctrl-C would have no effect until a
-#: result arrives. Moreover, a remote executor is asked again for its number of workers.
+#: result arrives. Moreover, the number of workers may change if the executor is remote.
 _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
@@ -124,8 +124,8 @@ def start_blocked(process: BaseProcess) -> None:
     Raises:
         OSError: the process cannot be started.
     """
-    # With its first process, Python also starts its resource tracker, which unblocks the signals.
-    # So the tracker is started here, before they are blocked.
+    # With the first process, Python also starts its resource tracker, which unblocks the signals.
+    # So the tracker is started here, before the signals are blocked.
     resource_tracker.ensure_running()
     with block_signals():
         process.start()
@@ -150,7 +150,7 @@ class Workload(Generic[Item, Result]):
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
         needed: returns the approximate number of bytes that an item needs.
-        free: returns the number of free bytes of the machine on which it is called.
+        free: returns the number of free bytes on the machine where the function is called.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         name: returns the name of an item for messages.
     """
@@ -172,7 +172,7 @@ def run_parallel(
     """Start items in the given order; yield items with their results in the order of completion.
 
     When the context ends, tasks that have not begun are cancelled. Processes that this function has
-    started are killed; ending the tasks that run on an executor is left to the code that opened it.
+    started are killed; the caller must end the tasks that run on an executor passed to it.
 
     Args:
         items: the arguments of the function, one per task.
@@ -199,7 +199,7 @@ def run_parallel(
 
 
 class _Run(Generic[Item, Result]):
-    """The tasks of one call of `run_parallel`.
+    """The state of one `run_parallel` call.
 
     Attributes:
         running: the item of each submitted task, and the number of bytes that the item needs.
@@ -238,7 +238,7 @@ class _Run(Generic[Item, Result]):
         free = 0
         while waiting or self.running:
             # Free memory is measured only while no item is running. Items that start later must
-            # fit, together with all running items, into the amount measured then.
+            # fit, together with all running items, into the measured amount.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)
@@ -318,9 +318,9 @@ def _reserved(
     enough memory.
 
     Args:
-        item: the item of the task.
-        needed: the approximate number of bytes that it needs.
-        free: returns the number of free bytes of this machine.
+        item: the argument of the task's function.
+        needed: the approximate number of bytes that the task needs.
+        free: returns the number of free bytes on this machine.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         limit: returns how many more bytes this worker may use; None for all free memory.
 
@@ -398,12 +398,13 @@ class ProcessExecutor(ThreadPoolExecutor):
 
     def kill(self) -> None:
         """Kill all processes at once, and cancel all calls that have no result yet."""
-        # All workers are killed before the first wait, so that none runs on after a second Ctrl-C.
+        # All workers are killed before the first wait, which a second Ctrl-C might interrupt.
         with self._lock:
             self._is_killed = True
             for process, connection in self._workers:
                 process.kill()
-                # A child of the worker may keep the other end open. Then a read would never return.
+                # If a child process of the worker keeps the other end open, `recv` might never see
+                # the end of file, so the socket is shut down.
                 with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
                     end.shutdown(socket.SHUT_RDWR)
         self.shutdown(cancel_futures=True)
@@ -491,7 +492,7 @@ def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent process ends, for any reason."""
+    """Wait until the parent process ends for any reason; then end this process."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

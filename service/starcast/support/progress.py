@@ -65,7 +65,7 @@ _current: ContextVar[Reporter] = ContextVar("reporter", default=Silent())  # noq
 
 
 def current_reporter() -> Reporter:
-    """Return the reporter of the innermost `reporting` context of this thread, or a silent one."""
+    """Return the reporter of this thread's innermost `reporting` context, else a silent one."""
     return _current.get()
 
 
@@ -98,7 +98,7 @@ class _LateTask:
 
 @contextmanager
 def computing(text: str, total: int, unit: str) -> Iterator[Task]:
-    """Begin a task of the current reporter, which is reported only after `LATE` seconds."""
+    """Begin a task; the current reporter shows it only if it takes longer than `LATE` seconds."""
     with ExitStack() as stack:
         yield _LateTask(lambda: stack.enter_context(current_reporter().task(text, total, unit)))
 
@@ -207,10 +207,11 @@ def _watch(reference: "weakref.ref[ProgressLines]", interval: float) -> None:
 
 
 def run_in_thread(compute: Callable[[], Result]) -> Result:
-    """Return the result of a long call into a library that lets other threads run meanwhile.
+    """Call a function in a new thread, and return its result; Ctrl-C ends the wait for the thread.
 
-    Python handles signals only between its own instructions, so Ctrl-C would otherwise have no
-    effect until the library returns. Here, Ctrl-C ends the wait for the thread.
+    The function should be a long library call that releases the global interpreter lock. In the
+    main thread, Ctrl-C would have no effect until the library returns, because Python handles
+    signals only between its own instructions.
     """
     future: Future[Result] = Future()
 

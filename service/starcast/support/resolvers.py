@@ -1,31 +1,32 @@
-"""The functions of open labs that load networks from their stores, by spec or name.
+"""Functions that load networks, by spec or name, from the stores of open labs.
 
-`starcast.topologies` calls these functions for specs that this process does not know. The package
-cannot import the stores, and opening a lab must not import numpy, so both use this module.
+`starcast.topologies` calls these functions for specs that this process does not know. This module
+connects the topologies and the labs, because `starcast.topologies` cannot import the stores, and
+opening a lab must not import numpy.
 """
 
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakMethod
 
-#: Returns the network with a spec or name, or None if the store does not contain it.
+#: Function that returns the stored network with the given spec or name, or None.
 Resolver = Callable[[str], Any]
 
 _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method, which is called until it is removed or the lab is deleted."""
+    """Add a lab's method; `resolve` calls it until it is removed or the lab is deleted."""
     _resolvers.append(WeakMethod(resolver))
 
 
 def remove_resolver(resolver: Resolver) -> None:
-    """Remove a method, if it has been added."""
+    """Remove a method that `add_resolver` added; do nothing if it was not added."""
     _resolvers[:] = [each for each in _resolvers if each() not in {None, resolver}]
 
 
 def resolve(spec_or_name: str) -> Any:
-    """Return the stored network with a spec or name, or None; the lab opened last is asked first.
+    """Return the stored network with a spec or name, or None; the newest lab is searched first.
 
     Raises:
         InputError: several networks of a store have this name.

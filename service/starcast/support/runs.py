@@ -1,8 +1,8 @@
-"""Runs: the parameters of one execution of an algorithm, with the resulting costs and counts.
+"""Runs: executions of an algorithm, each with its parameters and the resulting costs and counts.
 
-`Run` adds results to the declared parameters. Executions return runs, comparisons match them,
-and the table ``run`` and the files of experiments have the same fields. Like
-`starcast.support.axes`, this module imports no library.
+`Run` adds results to the declared parameters. Executions return runs, and comparisons match runs.
+The table ``run`` and experiment files have the same fields as `Run`. Like `starcast.support.axes`,
+this module imports no library.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """One kind of cost of a run; values that the source does not state are None.
+    """A cost of a run, of one kind; values that the source does not state are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
@@ -42,18 +42,18 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: see `Parameters`; here it has no default, because the run's algorithm may be
-            unknown on this machine.
+        messages: number of unit messages; a run must state it, because it cannot be derived if the
+            run's algorithm is unknown on this machine.
         message_units: number of units into which a message is split; None in runs that older
             versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.
         status: ``complete`` or ``failed``.
         error: the reason why the run failed; None if it is complete.
-        timings: the seconds of each phase: build, verify, simulate, price.
+        timings: the duration of each phase in seconds, by phase: build, verify, simulate, price.
         provenance: code, libraries and machine that produced the run.
         started_at: when the execution began.
         finished_at: when the costs were computed.
-        costs: the costs of the run.
+        costs: the costs of every computed kind; empty for a failed run.
         id: the number of the run in the store; None if the run is not stored.
     """
 
@@ -70,13 +70,13 @@ class Run(Parameters):
     costs: tuple[RunCost, ...] = ()
     id: int | None = None
 
-    # Two runs with the same parameters are different runs. Runs are the keys of dictionaries, and
-    # hashing their fractions would take longer than matching them.
+    # Two runs with the same parameters are different runs. Runs are used as dictionary keys, and
+    # hashing the fractions in a run would take longer than matching runs.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def __post_init__(self) -> None:
-        # In JSON, in the database or in a file, the faults are a list.
+        # Faults that are read from JSON, the database or a file are a list.
         object.__setattr__(self, "faults", tuple(self.faults))
 
 
@@ -84,5 +84,5 @@ class Run(Parameters):
 RUN_FIELDS = tuple(each.name for each in fields(Run) if each.name not in {"costs", "id"})
 #: The fields of a cost, which are columns of the table ``cost`` and keys in files.
 COST_FIELDS = tuple(each.name for each in fields(RunCost))
-#: The fields of a cost that are numbers.
+#: The numeric fields of a cost.
 FIGURES = tuple(name for name in COST_FIELDS if name not in {"kind", "source"})

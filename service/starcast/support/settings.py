@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The environment variable that makes errors show tracebacks; it is not a setting.
 DEBUG = f"{PREFIX}DEBUG"
 
-#: Flags whose name differs from that of their setting.
+#: Flags whose names differ from the names of their settings, by setting.
 _FLAGS = {"row_limit": "--limit"}
 #: Messages that replace pydantic's messages, by pydantic's error type.
 _MESSAGES = {
@@ -72,14 +72,14 @@ class Settings(BaseModel):
         None, "URI of your own Neo4j server (default: the embedded one)"
     )
     neo4j_user: str = _setting("neo4j", "user of your own Neo4j server")
-    neo4j_password: SecretStr | None = _setting(None, "password of this user; a file is safer")
-    neo4j_password_file: Path | None = _setting(None, "file with the password of this user")
+    neo4j_password: SecretStr | None = _setting(None, "password of neo4j_user; a file is safer")
+    neo4j_password_file: Path | None = _setting(None, "file with the password of neo4j_user")
     neo4j_database: str = _setting("neo4j", "database on the Neo4j server")
     neo4j_port: int | None = _port(
         "port of the embedded Neo4j (default: a free port, the same at every start)"
     )
-    neo4j_heap: str = _setting("512m", "heap of the embedded Neo4j", pattern=_SIZE)
-    neo4j_pagecache: str = _setting("256m", "page cache of the embedded Neo4j", pattern=_SIZE)
+    neo4j_heap: str = _setting("512m", "heap size of the embedded Neo4j", pattern=_SIZE)
+    neo4j_pagecache: str = _setting("256m", "page cache size of the embedded Neo4j", pattern=_SIZE)
     neo4j_java_options: str = _setting(
         "", "extra JVM options for the embedded Neo4j (shell syntax)"
     )
@@ -96,14 +96,14 @@ class Settings(BaseModel):
     postgres_password: SecretStr | None = _setting(
         None, "password of the user in postgres_uri; a file is safer"
     )
-    postgres_password_file: Path | None = _setting(None, "file with this password")
+    postgres_password_file: Path | None = _setting(None, "file with the password for postgres_uri")
     postgres_owner: str | None = _setting(
-        None, "role that migrates your own server (default: the user of its URI)"
+        None, "role that migrates the schema on your own server (default: the user in postgres_uri)"
     )
     postgres_owner_password: SecretStr | None = _setting(
         None, "password of postgres_owner; a file is safer"
     )
-    postgres_owner_password_file: Path | None = _setting(None, "file with this password")
+    postgres_owner_password_file: Path | None = _setting(None, "file with the owner's password")
     batch: int = _setting(20_000, "rows per batch when loading into Neo4j", ge=1, le=1_000_000)
     packs: tuple[Path, ...] = _setting(
         (), f"folders with your own query packs, separated by '{os.pathsep}'"
@@ -157,7 +157,7 @@ class Settings(BaseModel):
     def _refuse_secret(cls, value: str | None) -> str | None:
         if value is not None and _holds_secret(value):
             raise ValueError(
-                "it contains a password; put the password into a file and set ..._password_file"
+                "the URI contains a password; put it into a file and set ..._password_file"
             )
         return value
 
@@ -223,7 +223,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that is most similar to a misspelled one, or None."""
+    """Return the known name that is most similar to a misspelled name, or None."""
     # Names must be more similar than for `did_you_mean`, because all variables share a prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
@@ -254,7 +254,7 @@ def _read_file() -> dict[str, Any]:
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
-            f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
+            f"{CONFIG} names {file}, which is not a file", hint=f"create a file, or unset {CONFIG}"
         )
     if not file.is_file():
         return {}
@@ -294,7 +294,7 @@ def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
 
 
 def _holds_secret(uri: str) -> bool:
-    """Return whether a URI contains a password, or the path of a file with one."""
+    """Return whether a URI contains a password, or the path of a password file."""
     query = uri.partition("?")[2].replace("#", "&")
     return (
         _LOGIN.match(uri) is not None

@@ -2,8 +2,8 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
-all shards. It accepts the files only if together they hold every result of one job exactly once,
-and if the code that merges them is the version that computed them.
+all shards. The files are accepted only if together they hold every result of one job exactly once,
+and if the code version that merges the files has also computed all results.
 """
 
 import gzip
@@ -40,7 +40,7 @@ _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: Minimum number of digits of a task number that is certainly too large.
+#: Number of digits from which a task number is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -108,7 +108,7 @@ class Job:
     """A job that can be divided into shards.
 
     Attributes:
-        kind: the kind of the job.
+        kind: ``forest`` (a forest verification), ``experiment`` or ``search``.
         description: the parameters that determine the tasks and their results, as a JSON value.
         tasks: the number of tasks.
     """
@@ -170,13 +170,13 @@ def merge_shards(
     description: type[DescriptionModel],
     result: type[ResultModel],
 ) -> tuple[DescriptionModel, list[ResultModel]]:
-    """Merge the files of a job's shards; return its description and the results of all tasks.
+    """Merge the files of a job's shards; return the job's description and all tasks' results.
 
     Args:
         files: the files of all shards.
-        kind: the kind of the job.
-        description: the type of the job's description.
-        result: the type of a task's result.
+        kind: the expected kind of the job.
+        description: the pydantic model of the job's description.
+        result: the pydantic model of a task's result.
 
     Raises:
         InputError: a file cannot be read, is damaged or has another kind, or the files are not
@@ -186,7 +186,7 @@ def merge_shards(
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:
-        raise InputError("no shard is given", hint="name the files that `out` has written")
+        raise InputError("no shard is given", hint="name the files written with `out`")
     first_file, first = parts[0]
     for file, part in parts:
         _check_code(file, part)
@@ -208,7 +208,7 @@ def merge_shards(
     if len(results) != first.tasks:
         missing = next(number for number in range(first.tasks) if number not in results)
         raise InputError(
-            f"the result of task {missing} is in none of the files",
+            f"no file contains the result of task {missing}",
             hint="run the shards again, with the same arguments",
         )
     return job, [results[number] for number in range(first.tasks)]
@@ -260,7 +260,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
         verb = "shard is" if len(missing) == 1 else "shards are"
         raise InputError(
             f"{len(missing)} {verb} missing: {shown}",
-            hint="run them, then merge all files; nothing was stored",
+            hint="run the missing shards, then merge all files; nothing was stored",
         )
 
 
@@ -272,11 +272,9 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
     except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a shard file") from None
     except OSError as error:
-        raise unreadable(file, error, "name the files that `out` has written") from None
+        raise unreadable(file, error, "name the files written with `out`") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(
-            f"{file} is not a shard file", hint="name the files that `out` has written"
-        )
+        raise InputError(f"{file} is not a shard file", hint="name the files written with `out`")
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")
     part = _convert(file, _ShardFile, content, "its content")

@@ -47,7 +47,7 @@ def with_numbers(row: Mapping[str, Any]) -> Row:
 
 
 def rounded(value: Fraction | None) -> float | None:
-    """Return a number rounded to three decimals; None stays None."""
+    """Return a number rounded to three decimal places; None stays None."""
     return None if value is None else round(float(value), 3)
 
 
@@ -55,14 +55,14 @@ def rounded(value: Fraction | None) -> float | None:
 class Table:
     """Rows with named columns.
 
-    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing it
-    with a name returns a column: ``table["time"]``.
+    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing a
+    table with a name returns a column: ``table["time"]``.
 
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: text about the rows, for example how many more rows exist; may be empty.
-        failure: the error that the rows report, if any; the command then ends with this error.
+        failure: the error that the rows report, or None; a command that prints them ends with it.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
@@ -107,7 +107,7 @@ class Table:
         if key not in self.columns:
             raise InputError(
                 f"the table has no column '{key}'",
-                hint=f"{did_you_mean(key, self.columns)}its columns are {', '.join(self.columns)}",
+                hint=f"{did_you_mean(key, self.columns)}choose one of {', '.join(self.columns)}",
             )
         return [row[key] for row in self.rows]
 
@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: the table has no column of one of these names.
+            InputError: the table lacks one of these columns.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
@@ -167,15 +167,15 @@ class Table:
         *,
         wide: bool = False,
     ) -> str:
-        """Return the rows as a LaTeX table that fits into a column of a page.
+        """Return the rows as a LaTeX table that fits into a page column.
 
-        Its first line names the packages that it needs. If the table is too wide, its `spare`
-        columns are omitted, and long texts are wrapped. Comparisons and cost tables have captions,
-        labels and footnotes of their own.
+        The first line names the LaTeX packages that the table needs. If the table is too wide,
+        `spare` columns are omitted, and long texts are wrapped. Comparisons and cost tables have
+        captions, labels and footnotes by default.
 
         Args:
-            caption: the caption; with a caption or a label, the table is a float.
-            label: the label for references.
+            caption: the text above the table; with a caption or a label, the table is a float.
+            label: the name by which LaTeX documents refer to the table, such as ``tab:costs``.
             alignment: a letter l, c or r per column; by default numbers are aligned right.
             wide: use the entire width of the text, even on a two-column page.
 
@@ -233,7 +233,7 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether a column has numbers, and no values of other types."""
+        """Return whether a column contains numbers, and no other values except None."""
         return is_numeric(row[name] for row in self.rows)
 
     def _repr_html_(self) -> str:
@@ -261,9 +261,9 @@ class Facts(dict[str, Any]):
     """Named values: the properties of one object, or the result of an operation.
 
     Attributes:
-        sentence: text printed instead of the values. If it is empty, the values are printed. If it
-            is None, neither is printed, because messages have already reported the result.
-        failure: the error that the values report, if any; the command then ends with this error.
+        sentence: text printed instead of the values. With an empty text, the values are printed.
+            With None, nothing is printed, because messages have already reported the result.
+        failure: the error that the values report, or None; a command that prints them ends with it.
     """
 
     def __init__(

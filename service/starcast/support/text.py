@@ -19,7 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def find_surrogate(text: str) -> bool:
     """Return whether text contains an unpaired surrogate, so that it cannot be encoded as UTF-8.
 
-    If arguments and file names are not UTF-8, Python decodes them to text with such characters.
+    Python decodes arguments and file names that are not valid UTF-8 to text with such surrogates.
     """
     return _SURROGATE.search(text) is not None
 
@@ -35,7 +35,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def letter(place: int) -> str:
-    """Return the letters for an index, like those of table columns: A, B, ..., Z, AA, AB, ..."""
+    """Return the spreadsheet column name for an index from 0: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
@@ -88,7 +88,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
 
 
 def is_numeric(values: Iterable[object]) -> bool:
-    """Return whether the values of a column are numbers; some, but not all, may be missing.
+    """Return whether all values of a column are numbers or None, and at least one is a number.
 
     Truth values are not numbers, because tables show them as words.
     """
@@ -103,8 +103,8 @@ def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) ->
 
     Args:
         widths: the width of each column without wrapped lines.
-        words: the minimum width of each column, that of its longest word. The sum of these widths
-            must not exceed ``room``.
+        words: the minimum width of each column, which is the width of its longest word. The sum of
+            these widths must not exceed ``room``.
         room: the largest allowed sum of all widths.
     """
     columns = list(zip(widths, words, strict=True))
@@ -154,7 +154,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support; for the argument ``default`` of `json.dumps`."""
+    """Convert a value that JSON does not support; `json.dumps` takes this as ``default``."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

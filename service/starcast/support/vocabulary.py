@@ -1,6 +1,6 @@
 """Words and names shared by several packages, the command line and both databases.
 
-These are closed sets of words, and the syntax of a construction or an algorithm with its arguments:
+These are closed sets of words, and the syntax of a construction or an algorithm with arguments:
 ``dimension-change(base=multiple,i=2)``. This module imports no large modules, so that
 ``starcast --help`` stays fast.
 """
@@ -40,7 +40,7 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The link attributes that the weights in a file can stand for.
+#: The link attributes that the weights in a file can specify.
 Weights = Literal["capacity", "latency"]
 #: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
@@ -49,7 +49,7 @@ NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".json": "json", ".metis": "metis", ".mtx": "matrix-market", ".net": "pajek",
     ".s6": "sparse6", ".sparse6": "sparse6",
 }  # fmt: skip
-#: Suffixes by which a string is recognized as a path. Edge lists may have any other suffix.
+#: Suffixes that mark a string as a path. A path with any other suffix must contain a slash.
 _PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 
 
@@ -65,7 +65,7 @@ GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
-#: The parameter by which a comparison pairs runs, with equal values if possible.
+#: The parameter whose values are equal, if possible, in the two runs that a comparison pairs.
 PairedBy = Literal["message_units", "segments"]
 #: A plot of a comparison: time against message size, or links busy in each step.
 Plot = Literal["time", "links"]
@@ -128,35 +128,35 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The result of verifying a record, which is the best known object of a problem. For each of these
-#: results, the object itself (the witness) was checked.
+#: The result of verifying a record: the best known object of a problem, and a bound that no object
+#: can beat. For each of these results, the object itself (the witness) was checked.
 #:
-#: * ``verified``: the bound was computed again, or its proof was generated again and accepted.
+#: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
 #: * ``not made again``: the bound has a proof for the correct formula, but the proof was not
-#:   generated again.
+#:   regenerated.
 #: * ``not checked``: only the result of a second solver supports the bound.
 Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 
-#: A value of an argument of a construction or an algorithm.
+#: The value of an argument, for a construction or an algorithm.
 ArgumentValue = int | str
 #: Arguments of a construction or an algorithm, by name.
 Arguments = Mapping[str, ArgumentValue]
 
 #: The maximum number of characters in a name that becomes part of ids, file names and URLs.
 MAX_NAME = 200
-#: The pattern of topology specs. Specs are parts of ids in files of many formats, so no character
-#: of a spec has a special meaning in any of these formats. Database tables and record files use the
+#: The pattern of topology specs. Ids in files of many formats contain specs, so specs contain only
+#: characters without a special meaning in these formats. Database tables and record files use the
 #: same pattern.
 SPEC = r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}"
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 #: The pattern of node labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The string that replaces the root in the id of a schedule that contains the rows of all sources.
+#: The string that replaces the root in a schedule's id if the schedule has rows for all sources.
 EXPANDED = "expanded"
-#: The pattern of the construction and algorithm names that both stores keep.
+#: The pattern of construction and algorithm names, with any arguments, in both stores.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
 #: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
@@ -186,8 +186,8 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
     if match is None:
         raise InputError(
             f"'{text}' is not a fault",
-            hint="write a node (21345 or #6), a link (12345-21345), or either from a step on"
-            " (21345@3)",
+            hint="write a node (21345 or #6) or a link (12345-21345); append @3 for a fault from"
+            " step 3 on",
         )
     *ends, step = match.groups()
     ranks = ((end, _RANK.fullmatch(end)) for end in ends if end is not None)

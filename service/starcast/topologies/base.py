@@ -17,14 +17,14 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: Maximum number of directed links of a topology whose table of all neighbours is kept, because
-#: looking up a few neighbours is much faster than computing them.
+#: Maximum number of directed links up to which the table of all neighbours is kept, because a
+#: look-up of a few neighbours is much faster than a computation.
 _MAX_KEPT = 2**15
 
 #: Maximum number of breadth-first searches for a diameter or a centre. Most networks need fewer
 #: than 100.
 MAX_SEARCHES = 2_000
-#: Arrays of distances are uint8 if no distance exceeds this maximum, else int32.
+#: Distance arrays are uint8 if no distance exceeds this maximum, else int32.
 MAX_UINT8_DISTANCE = 254
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
@@ -32,9 +32,9 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that reads a node array's values at the neighbours of a chunk of nodes.
+    """Return a function that returns an array's values at the neighbours of a chunk of nodes.
 
-    The function keeps the neighbours' ranks of the last chunk, since callers read several arrays
+    The function keeps the ranks of the last chunk's neighbours, because callers read several arrays
     per chunk.
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
@@ -58,17 +58,17 @@ class Topology(Displayable, ABC):
     memory, the method raises a `LimitError`.
 
     Attributes:
-        family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
+        family: the name of the family, such as ``star``, ``nk-star`` or ``hypercube``.
         spec: the string that `starcast.topology` accepts, such as ``S5``.
-        n: n of S_n and S_{n,k}, d of Q_d.
-        k: k of S_{n,k}, else None.
+        n: the size, such as n of S_n and S_{n,k}, or d of Q_d.
+        k: k of S_{n,k}; None for other families.
         nodes: the number of nodes, including switches; see `endpoints`.
-        capacities: the capacity of the link of each node at each port, in the order of `ports`, and
-            0 where there is no link; int64 ``[ports, nodes]``. None if all links have capacity 1,
-            which is always the case with translations.
-        latencies: the latency of each link, in the same form. None if all latencies are 0.
-        capacity_unit: the capacity, in the source of the network, that corresponds to a capacity of
-            1 here.
+        capacities: the capacity of each node's link at each port, in the order of `ports`, or 0 if
+            the node has no link at the port; int64 ``[ports, nodes]``. None if all links have
+            capacity 1, which is always the case with translations.
+        latencies: the latency of each link, as an array like ``capacities``. None if all are 0.
+        capacity_unit: the capacity, in the source of the network, that corresponds to a value of 1
+            in ``capacities``.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
@@ -125,7 +125,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether `neighbours` reads `kept_table`, as small topologies of some families do."""
+        """Whether `neighbours` looks up `kept_table`: only in small topologies of some families."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -167,7 +167,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        For topologies without translations, return the number of ordered pairs of endpoints at each
+        For topologies without translations, return how many ordered pairs of endpoints have each
         distance instead.
         """
 
@@ -178,9 +178,9 @@ class Topology(Displayable, ABC):
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     def centre(self) -> int:
-        """Return the rank of the centre: the endpoint whose furthest endpoint is nearest.
+        """Return the rank of the centre: the endpoint with the smallest maximum distance to others.
 
-        Of several such endpoints, the one with the lowest rank is returned. In a topology with
+        If several endpoints have this distance, the lowest rank is returned. In a topology with
         translations, all nodes are equivalent, and the result is 0.
 
         Raises:
@@ -203,7 +203,7 @@ class Topology(Displayable, ABC):
         if self.has_translations:
             return 0
         ranks = np.arange(self.endpoints)
-        # Lower bounds of the eccentricities, which are exact for nodes from which a search began.
+        # Lower bounds on the eccentricities, which are exact for nodes from which a search began.
         least = np.zeros(self.endpoints, dtype=np.int32)
         is_open = np.ones(self.endpoints, dtype=bool)
         radius, best, furthest = self.nodes, 0, 0
@@ -213,7 +213,7 @@ class Topology(Displayable, ABC):
             )
             if not len(candidates):
                 return best
-            # The node that is furthest from the last candidate raises the bounds most.
+            # A search from the node furthest from the last candidate usually raises most bounds.
             node = furthest if is_open[furthest] else int(candidates[least[candidates].argmin()])
             distances = self.distances(node)[: self.endpoints].astype(np.int32)
             largest = int(distances.max())
@@ -232,7 +232,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of every port, uint8 ``[256]``; 0 for other numbers."""
+        """Return the reverse port of every port, uint8 ``[256]``; 0 where no port has the index."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -289,16 +289,15 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; each fits into the processor's cache."""
+        """Return slices that together cover all ranks; arrays over a slice fit into the cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps one of `chunks` to the neighbours of its nodes across a port.
+        """Return a function that maps a chunk of nodes to their neighbours across a port.
 
-        The neighbours are ranks, int32.
-
-        Data shared by all chunks is computed only once.
+        The function takes one of the slices from `chunks`, and returns the neighbours' ranks, int32
+        ``[chunk]``. Data shared by all chunks is computed only once.
 
         Raises:
             InputError: the topology has no such port.
@@ -390,7 +389,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored; its smallest symbol is always 1.
+        """Return the label under which a node is stored, whose smallest symbol is always 1.
 
         Raises:
             InputError: no node has this rank.
@@ -419,7 +418,7 @@ class Topology(Displayable, ABC):
         return int(node)
 
     def root(self, node: int | str) -> int:
-        """Return the rank of the root of trees or of a collective, given as for `node`.
+        """Return the rank of a root, given by its label or its rank; a root must be an endpoint.
 
         Raises:
             InputError: there is no such node, or it is a switch.
@@ -471,7 +470,7 @@ class Topology(Displayable, ABC):
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]
             raise InputError(
-                f"{self.spec} has no port {port!r}", hint=f"its ports are {first} to {last}"
+                f"{self.spec} has no port {port!r}", hint=f"use a port from {first} to {last}"
             )
         return int(port)
 
@@ -479,8 +478,8 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # Specs are compared, because a worker process may have several objects for the same
-        # topology, which it has unpickled.
+        # Specs are compared, because a worker process may have unpickled several objects for the
+        # same topology.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:
@@ -488,7 +487,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter, or None if the network is too large for computing its diameter."""
+    """Return the diameter; None if the topology is a network that is too large to compute it."""
     try:
         return topology.diameter
     except LimitError:
@@ -498,8 +497,8 @@ def known_diameter(topology: Topology) -> int | None:
 def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
-    All outputs that show a topology select from these properties. Distances are None if a network
-    is too large to compute them.
+    All outputs that show a topology select from these properties. In a network that is too large to
+    compute distances, the values for distances are None.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None

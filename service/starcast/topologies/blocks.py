@@ -34,10 +34,10 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 class _Blocks(NamedTuple):
     """The blocks of S_n or S_{n,k}, and the patterns that all of them share."""
 
-    m: int  # positions of the suffix
-    size: int  # nodes of a block
-    patterns: NDArray[np.intp]  # [size, m]
-    prefix: Perms  # [blocks, k-m]
+    m: int  # number of positions in the suffix
+    size: int  # number of nodes per block
+    patterns: NDArray[np.intp]  # [size, m]: indices of the suffix's symbols in the rest
+    prefix: Perms  # [blocks, k-m]: the first symbols of the block's labels
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
     def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
@@ -86,7 +86,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of the nodes of a range of blocks into ``out``, ``[blocks, size]``."""
+        """Write the values for a range of blocks into ``out``, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -106,7 +106,7 @@ class NodeArray:
             self._fill(chunk, rows[chunk])
 
     def part(self, ranks: slice) -> NDArray[Any]:
-        """Return the values of the nodes in one chunk."""
+        """Return the values of the nodes in one chunk, given as a slice of complete blocks."""
         size = self._size
         out = np.empty(((ranks.stop - ranks.start) // size, size), dtype=self.dtype)
         self._fill(slice(ranks.start // size, ranks.stop // size), out)
@@ -159,8 +159,8 @@ def _first_ranks(n: int, k: int) -> Ranks:
     """Return the first rank of each block that can be reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, by the block before the replacement, and by the index of the new
-        first symbol in the rest of that block.
+        int32 ``[blocks, r]``, indexed by the block before the replacement, and by the index of the
+        new first symbol in the rest of that block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -191,7 +191,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
         smaller: how many symbols of the rest are smaller than the old first symbol.
 
     Returns:
-        For each pattern, the index in the rest of the new first symbol, and the rank of the new
+        For each pattern, the new first symbol (as an index in the rest), and the rank of the new
         pattern; both ``[size]``.
     """
     blocks = _blocks(n, k)
@@ -207,8 +207,8 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each pattern, the symbol ``steps`` places after the first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique, the nodes
-    that differ from it in the first symbol only. ``smaller`` is the number of symbols of the rest
+    Places are counted cyclically through the sorted first symbols of the node's clique: the nodes
+    whose labels agree in all but the first symbol. ``smaller`` is the number of symbols in the rest
     that are smaller than the first symbol.
 
     Returns:
@@ -268,10 +268,10 @@ class Images(_Relabelling):
 class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    Consider the mapping of each position to the position of its symbol in the root. It has c closed
-    cycles, of which f are fixed points, and beta symbols of the label are not in the root. The
-    distance is k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in
-    the first symbol.
+    Map each position to the root's position with the same symbol. This mapping has c closed cycles,
+    of which f are fixed points, and beta symbols of the label are not in the root. The distance is
+    k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in the first
+    symbol.
     This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
     docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
 
@@ -335,7 +335,7 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of fixed points of each suffix pattern at given positions.
+    """Return twice the number of given positions that are fixed points, for each suffix pattern.
 
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the

@@ -27,10 +27,10 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits that represent residues in labels if all sides are small enough.
+#: The characters of residues in labels; if all sides are small enough, one per residue.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: The maximum number of elements of a subgroup, which are all kept in memory.
+#: The maximum size of a subgroup, because all elements are kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 
@@ -90,7 +90,8 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so exactly one is even.
+    The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so exactly one
+    of the two is even.
     """
 
     generator = "an even permutation of the positions 1 to {n}, but not the identity"
@@ -105,7 +106,7 @@ class EvenPermutations(Permutations):
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # The permutations of ranks 2i and 2i+1 differ by exchanging the last two symbols, so this
-        # gives the even one.
+        # exchange makes an odd permutation even.
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
 
@@ -160,7 +161,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return the ranks of group elements, int32 ``[count]``; negative symbols rank last."""
+        """Return ranks, int32 ``[count]``; at each position, all positive symbols come first."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for position in range(self.n):
             symbol = np.abs(elements[:, position, None])
@@ -174,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse of a group element, in which every symbol keeps its sign."""
+        """Return the inverse: a symbol s at position p becomes p, with the sign of s, at |s|."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -243,7 +244,7 @@ class Residues:
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the sum of elements, residue by residue; either may be an array of elements."""
+        """Return the sum left + right, residue by residue; either may be an array of elements."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
@@ -296,7 +297,7 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Each generator has a port. Port numbers start at 2 and are uint8.
+#: Maximum number of generators: each has a port, and ports are uint8 numbers from 2 on.
 MAX_GENERATORS = 254
 
 
@@ -306,7 +307,7 @@ class Subgroup(Permutations):
 
     Attributes:
         whole: the group that contains the subgroup.
-        generators: the generators, as elements of this group.
+        generators: the generators, as elements of ``whole``.
 
     Raises:
         InputError: the subgroup is too large.
@@ -380,10 +381,10 @@ class CayleyGraph(Topology):
 
     Args:
         spec: the spec of the graph, such as ``P5``.
-        family: the name of its family.
+        family: the name of the family.
         generators: elements of the group; ports are numbered from 2 in the order of this list.
-        group: the group; by default all permutations of 1..n, and generators are permutations of
-            the positions. With `Subgroup`, nodes are only the elements that generators generate.
+        group: a group, or a class of permutation groups (default: all permutations of 1..n). With
+            `Subgroup`, nodes are only the elements that the generators generate.
 
     Raises:
         InputError: the generators are not distinct elements of the group, one generator is the
@@ -489,7 +490,7 @@ class CayleyGraph(Topology):
             raise InputError(
                 f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
                 hint='use generators of the whole group, or group="generated", which restricts'
-                " the nodes to the elements that they generate",
+                " the nodes to the elements that the generators generate",
             )
         return distances
 
@@ -557,7 +558,7 @@ def _inverse(group: Group, generator: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) -> Ranks:
-    """Return the neighbours of nodes across the port of a generator, int32 ``[count]``."""
+    """Return the neighbours across a generator's port, int32 ``[count]``."""
     return group.ranks(group.product(group.elements(ranks), np.array(generator)))
 
 

@@ -69,7 +69,7 @@ class Hypercube(Topology):
         return out
 
     def translation(self, root: int | str) -> Ranks:
-        """Return x xor q for each node x and the root q."""
+        """Return the rank x xor q for each node x, where q is the rank of the root."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return self._xor(rank)
@@ -138,7 +138,7 @@ def pancake(n: int) -> Generators:
     noun="burnt pancake graphs", group="signed permutations", sizes=range(2, 10),
 )  # fmt: skip
 def burnt_pancake(n: int) -> Generators:
-    """Return the generators that reverse the first 1, 2, .., n symbols and change their signs."""
+    """Return the generators that reverse and negate the first 1, 2, .., n symbols."""
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
 
@@ -278,7 +278,8 @@ def augmented_cube(d: int) -> CayleyGraph:
 def cube_connected_cycles(d: int) -> Generators:
     """Return the generators that rotate the symbols, or change the sign of the first symbol.
 
-    The signs select a cycle, as the label of a node of Q_d, and the first symbol a node on it.
+    The signs of a node select its cycle, like a label of Q_d; the first symbol selects a node on
+    this cycle.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
     return [*rotations, [-1, *range(2, d + 1)]]

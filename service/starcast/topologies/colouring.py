@@ -1,7 +1,7 @@
-"""Proper colourings of the links of a graph: links that share a node have different colours.
+"""Proper edge colourings of a graph: links that share a node have different colours.
 
-Every graph has such a colouring with at most D+1 colours, for its largest degree D (Vizing 1964).
-The algorithm is that of Misra & Gries (1992). Its result depends only on the list of links.
+Every graph with maximum degree D has such a colouring with at most D+1 colours (Vizing 1964). The
+algorithm of Misra & Gries (1992) finds one; the result depends only on the list of links.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ _FREE = -1
 
 
 def colour_links(nodes: int, links: Sequence[tuple[int, int]]) -> list[int]:
-    """Return a proper colouring of links with as few colours as possible, or one more.
+    """Return a proper colouring of links, with at most one colour more than necessary.
 
     Args:
         nodes: the number of nodes.
         links: pairs of different nodes; every pair occurs once.
 
     Returns:
-        The colour of each link, from 0 on. At most D+1 colours occur, for the largest degree D.
+        The colour of each link, from 0 on. At most D+1 colours occur, for maximum degree D.
 
     Example:
         >>> colour_links(3, [(0, 1), (0, 2), (1, 2)])
@@ -38,7 +38,7 @@ class _Colouring:
     """A proper colouring that grows link by link.
 
     Attributes:
-        ends: for each node and colour, the node at the other end of the link of that colour.
+        ends: for each node and colour, the node at the other end of the link with that colour.
         free: for each node, an integer with a bit for every colour that no link of the node has.
     """
 
@@ -101,7 +101,7 @@ class _Colouring:
                 self.free[node] ^= 1 << free | 1 << other
 
     def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
-        """Give each link of a fan the colour of the next link, and the last one ``colour``."""
+        """Give each link in a fan the colour of the next link, and the last link ``colour``."""
         colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
         for node, old in zip(fan[1:], colours, strict=False):
             self.ends[node][old] = _FREE

@@ -1,9 +1,10 @@
 """Find paths between two nodes that share no internal node.
 
-By Menger's theorem, their maximum number is the smallest number of nodes that separate the two: n-1
-in a star graph, d in a hypercube (akers1989). The paths are a minimum-cost flow in which every
-internal node carries at most one unit. The flow is found by successive shortest paths: each node is
-split into an entry and an exit, and a new path may cancel a part of an earlier one (suurballe1974).
+By Menger's theorem, the maximum number of such paths between nodes that are not adjacent is the
+smallest number of nodes that separate the two. The number is n-1 in a star graph and d in a
+hypercube (akers1989). The paths are a minimum-cost flow in which every internal node carries at
+most one unit. The flow is found by successive shortest paths: each node is split into an entry and
+an exit, and a new path may cancel a part of an earlier path (suurballe1974).
 """
 
 from heapq import heappop, heappush
@@ -21,7 +22,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
     Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
-    computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
+    computation for every target shows that in S_3 to S_6 this bound also holds for paths of minimum
     total length.
 
     Args:
@@ -29,7 +30,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
         target: rank of the last node of all paths.
 
     Returns:
-        The ranks of the nodes of each path, the shortest path first.
+        Each path as a list of ranks, the shortest path first.
 
     Raises:
         InputError: source and target are equal.
@@ -45,13 +46,13 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the result has one node less than there are disjoint paths: its
-    removal separates the nodes only if this link is removed as well.
+    If a link joins the two nodes, the result has one node fewer than there are disjoint paths:
+    removing the inner nodes separates the two nodes only if the link is removed as well.
 
     Args:
-        topology: the topology.
-        source: rank of the first node of all paths.
-        target: rank of the last node of all paths.
+        topology: the topology that contains the two nodes.
+        source: rank of one of the two nodes.
+        target: rank of the other node.
 
     Returns:
         The ranks of the nodes in ascending order.
@@ -82,7 +83,7 @@ class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for one more.
 
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
-    from this side to the target. Initially it is the distance. If costs are reduced by these
+    from this side to the target. Initially the price is the distance. If costs are reduced by these
     prices, no step has a negative cost, and the search visits few nodes.
 
     Attributes:

@@ -48,7 +48,7 @@ _GROUPS: dict[str, type[Permutations] | None] = {
     "residues": None,
     "generated": Subgroup,
 }
-#: Maximum number of links that the function of a family may return for one topology.
+#: Maximum number of links that a family's function may return for one topology.
 MAX_LINKS = 250_000
 
 
@@ -69,12 +69,12 @@ def family(
 
     The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
     pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
-    direction. Ports are the colours of a colouring of the links; see `starcast.network`. Nodes with
+    direction. Ports are the colours of a link colouring; see `starcast.network`. Nodes with
     certain first letters can be declared as ``switches``.
 
-    For Cayley graphs, it returns the generators, by default as permutations of the positions 1..n.
-    A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in
-    the order of the generators. Inverses of generators must be generators.
+    For Cayley graphs, the function returns the generators, by default permutations of 1..n. A node
+    x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in the order
+    of the generators. Inverses of generators must be generators.
 
     For ``signed permutations``, a negative position also changes the sign of the symbol that it
     moves. For ``residues``, nodes are vectors modulo the numbers in the spec, and generators are
@@ -90,11 +90,11 @@ def family(
         source: the paper that defines the family.
         noun: the plural noun for the graphs in messages, such as ``pancake graphs``; it ends in s.
         spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
-            graph``; by default derived from ``sizes``, or else the pattern.
+            graph``; by default derived from ``sizes``, or the pattern if ``sizes`` is omitted.
         group: the group whose elements are the nodes of each graph.
         sizes: the allowed values of the first number in a spec; by default all.
-        switches: the first letters of the labels of switches, such as ``ace``; by default, no node
-            is a switch.
+        switches: the first letters of switch labels, such as ``ace``; by default, no node is a
+            switch.
 
     Raises:
         InputError: the name is taken, an option is malformed, or the pattern matches specs of
@@ -140,8 +140,8 @@ def family(
                             f" {spec}",
                             hint=f"return a topology whose spec is {spec}",
                         )
-                    # The generators of Cayley graphs have been checked. The tests check the
-                    # built-in topologies; S12 has too many labels to check them here.
+                    # The generators of Cayley graphs have already been checked. Tests check the
+                    # built-in topologies: checking all labels of S12 here would take too long.
                     if not (origin.is_shipped or isinstance(built, CayleyGraph)):
                         _check_ports(built)
                         _check_labels(built)
@@ -212,7 +212,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
     # tried on sample specs. The patterns of built-in families are tried in a unit test instead,
-    # because imports should be fast.
+    # because starcast should be imported quickly.
     others = () if origin.is_shipped else FAMILIES.values()
     shipped = [each for each in others if each.origin.is_shipped and each.name != name]
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
@@ -294,9 +294,9 @@ def topology(spec: str) -> Topology:
 
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
-            hypercube Q_4; plug-ins add specs for their own families. The networks that
-            `starcast.network` has made in this process, and those that the stores of open labs
-            hold, have specs too.
+            hypercube Q_4; plug-ins add specs for their own families. Networks have specs too, if
+            `starcast.network` built them in this process, or if they are in the store of an open
+            lab.
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
@@ -332,7 +332,7 @@ def topology(spec: str) -> Topology:
 
 
 def _explain_unknown(text: str) -> str:
-    """Return the hint for an unknown spec: its correction, or the specs of a similar family."""
+    """Return the hint for an unknown spec: a corrected spec, or the specs of a similar family."""
     digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
     beginning = "" if is_network_spec(text) else text[:digit].lower()
     similar = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}
@@ -350,7 +350,7 @@ def _explain_unknown(text: str) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id as it is stored: the label at its end is in lower case.
+    """Return an artifact's id as it is stored: the label at the end of the id is in lower case.
 
     An id that begins with an unknown topology, or with a topology without translations, is not
     changed, because labels of such topologies may contain capitals.

@@ -1,4 +1,4 @@
-"""The inner loop of `flows.py`, compiled where numba is installed."""
+"""The inner loop of `flows.py`, compiled if numba is installed."""
 
 from typing import Any
 

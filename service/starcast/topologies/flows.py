@@ -8,8 +8,8 @@ the maximum flow from one node to another is the largest number of paths that sh
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
 spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
 directions, which is the case on every topology today, this number is the same for all roots: the
-links that enter a set of nodes have the same total capacity as the links that leave it, so every
-cut counts for every root.
+links that enter a set of nodes have the same total capacity as the links that leave the set, so a
+cut limits the flows from a root on either side.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from starcast.topologies.base import Topology
 Value = TypeVar("Value")
 
 #: The capacity of the directed link that leaves a node over a port, int ``[ports, nodes]``; None if
-#: each is 1. Where a node has no link at a port, the value is ignored.
+#: all capacities are 1. If a node has no link at a port, the value is ignored.
 Capacities = NDArray[np.integer] | None
 
 
@@ -67,7 +67,7 @@ class Arcs(NamedTuple):
 def link_connectivity(topology: Topology) -> int:
     """Return the smallest number of links whose removal disconnects a topology.
 
-    This is also the number of arc-disjoint spanning trees from any root (Edmonds 1973).
+    This is also the maximum number of arc-disjoint spanning trees from any root (Edmonds 1973).
 
     Example:
         >>> link_connectivity(topology("Mesh3x4"))
@@ -98,8 +98,9 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
     See `FlowNetwork.find_bottleneck`.
 
     Args:
-        topology: the topology.
-        root: the rank of a node that must be outside; None if it may be any node.
+        topology: the topology whose links carry the flows.
+        root: the rank of a node that must be outside the set; None if at least one endpoint must be
+            outside, no matter which.
     """
     if root is None:
         return keep(topology, "bottleneck", lambda: own_network(topology).find_bottleneck_of_all())
@@ -110,8 +111,8 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 def level_cut(topology: Topology) -> Cut:
     """Return a cut that separates many pairs of nodes, but has few links: a ball around a node.
 
-    The centre of the ball is a node at the maximum distance from node 0. Of all radii, the one with
-    the most separated pairs per unit of capacity is chosen.
+    The centre of the ball is a node at the maximum distance from node 0. The radius maximizes the
+    number of separated pairs of endpoints per unit of capacity.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -135,8 +136,8 @@ def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
     same spec.
 
     Args:
-        topology: the topology object.
-        name: the name under which the value is stored.
+        topology: the object in which the value is stored.
+        name: the key of the value, unique among the values of a topology.
         compute: computes the value.
     """
     kept = vars(topology).setdefault("_kept_values", {})
@@ -150,8 +151,8 @@ class FlowNetwork:
     """A topology with capacities, prepared for the computation of flows.
 
     Args:
-        topology: the topology.
-        capacities: see `Capacities`; at least 0.
+        topology: the topology whose links carry the flows.
+        capacities: the capacity of each directed link, at least 0; see `Capacities`.
         endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
             all nodes. All other nodes only forward.
     """
@@ -183,7 +184,7 @@ class FlowNetwork:
 
         Returns:
             The flow, and the nodes from which no further flow can reach the target, bool
-            ``[nodes]``. If the flow is below the limit, they are the inner side of a minimum cut.
+            ``[nodes]``. If the flow is below the limit, these nodes are one side of a minimum cut.
         """
         from starcast.support.optional_numba import as_workspace  # noqa: PLC0415 - loads numba
         from starcast.topologies.flow_loops import push_flow  # noqa: PLC0415
@@ -209,11 +210,11 @@ class FlowNetwork:
         return Cut(inside, int(self._capacity[leaving].sum()))
 
     def find_least_cut(self, root: int = 0) -> Cut:
-        """Return a cut of minimum capacity between the root, inside, and any other endpoint.
+        """Return a minimum cut that has the root inside and at least one other endpoint outside.
 
-        If there are neither capacities nor switches, only flows to the nodes of a dominating set
-        are needed: if every node has at least d links, each side of a cut of fewer than d links has
-        a node with all neighbours on its own side (Matula 1987).
+        If all capacities are 1 and there are no switches, only flows to the nodes of a dominating
+        set are needed: if every node has at least d links, each side of a cut of fewer than d links
+        has a node with all neighbours on the same side (Matula 1987).
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)
@@ -245,11 +246,11 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the set without the root that has the most endpoints per outgoing capacity.
+        """Return the set without the root with the most endpoints per unit of outgoing capacity.
 
         If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
-        some routes, which form a flow, attain the bound. The same holds for messages from the root
-        to the endpoints if links have the same capacity in both directions.
+        routes along a flow attain the bound. The same holds for messages from the root to the
+        endpoints if links have the same capacity in both directions.
 
         The ratio is increased step by step, and each step computes one flow (Dinkelbach 1967). All
         computations are exact.
@@ -269,10 +270,10 @@ class FlowNetwork:
             best = self.cut(inside)
 
     def find_bottleneck_of_all(self) -> Cut:
-        """Return the set that lacks an endpoint and has the most endpoints per outgoing capacity.
+        """Return the set with the most endpoints per unit of outgoing capacity.
 
-        The set determines the optimal time of an allgather (Zhao et al. 2024, arXiv 2402.06787). At
-        least one endpoint must be outside the set, to receive the messages.
+        At least one endpoint is outside the set. The set determines the optimal time of an
+        allgather (Zhao et al. 2024, arXiv 2402.06787).
         """
         roots = np.flatnonzero(self.endpoints).tolist()
         best = self.find_bottleneck(roots[0])

@@ -1,8 +1,9 @@
-"""Find a Hamiltonian cycle of any topology by Pósa's rotations, within a fixed number of steps.
+"""Search for a Hamiltonian cycle of any topology by Pósa rotations, in a limited number of steps.
 
-A path grows at its end, towards neighbours with few unvisited neighbours of their own. At a dead
-end, the path is rotated: a link from its end back to one of its nodes replaces the link after this
-node, which gives the path another end. The result depends only on the topology.
+A path grows at its end, towards neighbours with few unvisited neighbours of their own. If the end
+has no unvisited neighbour, the path is rotated: a link from the end back to a node of the path
+replaces the link after this node, so the path gets another end. The result depends only on the
+topology.
 
 Reference: L. Pósa, "Hamiltonian circuits in random graphs", Discrete Mathematics 14(4), 1976.
 """
@@ -15,15 +16,15 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: The maximum number of nodes of a topology that is searched. On a larger topology, an allgather
-#: along the cycle would have too many rows.
+#: The maximum number of nodes in searched topologies. On a larger topology, an allgather along the
+#: cycle would have too many rows.
 MAX_NODES = 10_000
 #: The maximum number of steps of a search is a constant plus a number of steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
 def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
-    """Return the ports along a Hamiltonian cycle from rank 0, including its last link.
+    """Return the ports along a Hamiltonian cycle from rank 0, including the link back to rank 0.
 
     Returns:
         uint8 ``[nodes]``, or None if the search found no cycle; one may still exist.
@@ -42,7 +43,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
 
 @lru_cache(maxsize=16)
 def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
-    """Return the nodes along a Hamiltonian cycle, int64 ``[nodes]``, or None."""
+    """Return the nodes along a Hamiltonian cycle, int64 ``[nodes]``; None if none was found."""
     rows = np.frombuffer(table, dtype=np.int32).reshape(ports, nodes).T.tolist()
     linked = [[end for end in ends if end != node] for node, ends in enumerate(rows)]
     chance = random.Random(0)  # noqa: S311 - not a secret

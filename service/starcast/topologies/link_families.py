@@ -28,7 +28,7 @@ def _require(is_valid: bool, spec: str, hint: str) -> None:
 
 @family("path", pattern=r"Path(\d+)", source="Harary 1969", noun="paths", sizes=range(2, 10_001))
 def path(n: int) -> LabelPairs:
-    """Yield the links of the path of n nodes."""
+    """Yield the links of a path with n nodes."""
     for node in range(n - 1):
         yield node, node + 1
 
@@ -71,7 +71,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
     spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
-    """Yield the links between arrangements of k of n symbols that differ in one position."""
+    """Yield the links between arrangements (k of n symbols) that differ in one position."""
     _require(1 <= k < n, f"A{n},{k}", f"k goes from 1 to {n - 1}")
     symbols = _SYMBOLS[1 : n + 1]
     for node in permutations(symbols, k):
@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield the links from each word to the words that drop its first symbol and append one."""
+    """Yield the links from each word to the words shifted left by one symbol, with any new last."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )
@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links: a ring of nodes u, spokes to nodes v, and links between v_i and v_(i+k)."""
+    """Yield the links of a ring of nodes u, of spokes to nodes v, and between v_i and v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -151,9 +151,9 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """Yield the links of a dragonfly network, in which each router has h links to other groups.
 
     A group has 2h routers, all linked to one another, and each of the 2h^2 + 1 groups has one link
-    to each other group; the link to the j-th group after it begins at its router (j-1)//h. If
-    ``hosts`` is given, it is the number p of hosts at each router, and routers are switches. The
-    network is balanced if p = h.
+    to each other group. The link from group g to group g + j, modulo 2h^2 + 1, begins at router
+    (j-1)//h of group g. If ``hosts`` is given, it is the number p of hosts at each router, and
+    routers are switches. The network is balanced if p = h.
     """
     groups = 2 * h * h + 1
     if hosts:
@@ -178,7 +178,7 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     sizes=range(2, 61), switches="ace",
 )  # fmt: skip
 def fat_tree(k: int) -> LabelPairs:
-    """Yield the links of hosts h and of switches with k ports: edge e, aggregation a and core c.
+    """Yield the links between hosts h and k-port switches: edge e, aggregation a and core c.
 
     Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
     of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
@@ -195,11 +195,11 @@ def fat_tree(k: int) -> LabelPairs:
     spelling="SF5 for a Slim Fly network (q, an odd prime up to 53)", sizes=range(3, 54),
 )  # fmt: skip
 def slim_fly(q: int) -> LabelPairs:
-    """Yield the links of the graph of McKay, Miller and Siran for an odd prime q.
+    """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
 
-    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. It is linked to the
-    nodes of its row at certain distances, which depend on the half. Across the halves, (0, x, y) is
-    linked to (1, m, c) if y = mx + c modulo q.
+    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Within a row, two nodes
+    are linked if their distance is in a set that depends on the half. Across the halves,
+    (0, x, y) is linked to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
     _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")
@@ -213,7 +213,7 @@ def slim_fly(q: int) -> LabelPairs:
     for x, y in product(range(q), repeat=2):
         for side, distances in enumerate((even, odd)):
             for distance in distances:
-                if y + distance < q:  # the other links are those of q - distance
+                if y + distance < q:  # other links are yielded for the distance q - distance
                     yield f"{side}.{x}.{y}", f"{side}.{x}.{y + distance}"
         for slope in range(q):
             yield f"0.{x}.{y}", f"1.{slope}.{(y - slope * x) % q}"
@@ -225,7 +225,7 @@ def slim_fly(q: int) -> LabelPairs:
     sizes=range(4, 50_001),
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
-    """Return the links of a connected random graph of n nodes that all have the same degree."""
+    """Return the links of a connected random graph with n nodes of the given degree."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"no random regular graph has {n:,} nodes of degree {degree}",
@@ -244,7 +244,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return the links of a random graph, or fewer links if the drawing came to a dead end."""
+    """Return the links of a random graph; fewer links if the remaining ends cannot be paired."""
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

@@ -30,7 +30,7 @@ def available() -> int:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) * 1024
-    # This is an underestimate, because it omits the caches that the kernel would release.
+    # The unused memory is an underestimate, because the kernel would also release caches.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 

@@ -41,12 +41,12 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the image of a dimension, or of an array of them, under ``turns`` rotations R."""
+    """Return the image of a dimension, or of an array of dimensions, under R^turns."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 
 def rotation(n: int) -> Ranks:
-    """Return the rank of R(x) for every node x of S_n, int32 ``[n!]``."""
+    """Return the rank of R(x) for every node x in S_n, int32 ``[n!]``."""
     return permutations.rank(rotate(permutations.arrangements(n, n)))
 
 
@@ -74,8 +74,8 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated instead of labels, because this takes only one look-up per node. With
-        # labels, n symbols per node would have to be rotated, and the result ranked.
+        # Ranks are rotated instead of labels: a rank takes only one look-up, but for a label, n
+        # symbols would have to be rotated, and the result ranked.
         rotated = turn[rotated]
         # The smallest number of rotations that map a node to itself is its period, at most n-1.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
@@ -85,15 +85,15 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces of S_n except the identity's, by Burnside's lemma."""
+    """Return the number of necklaces in S_n, without the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
 def count_fixed(n: int, turns: int) -> int:
     """Return the number of nodes that ``turns`` rotations R map to themselves.
 
-    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
-    permutations that commute with it, of which there are ((n-1)/g)^g g!.
+    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. The fixed nodes are
+    the permutations that commute with the rotation, of which there are ((n-1)/g)^g g!.
     """
     cycles = gcd(turns, n - 1)
     return int(((n - 1) // cycles) ** cycles * factorial(cycles))
@@ -136,7 +136,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
     Args:
         n: the number of symbols of S_n.
-        orbits: the result of `necklaces(n)`, if the caller has it already.
+        orbits: the result of `necklaces(n)`; None to compute the necklaces.
     """
     orbits = necklaces(n) if orbits is None else orbits
     perms = permutations.arrangements(n, n)
@@ -149,7 +149,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, how many rotations map its necklace's generator to the node.
+    """Return, for every node, the number of rotations that map its necklace's generator to it.
 
     The generator is the node with the smallest number in ``cycle``, then with the lowest rank.
     """

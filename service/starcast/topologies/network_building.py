@@ -39,8 +39,8 @@ class LinkList(NamedTuple):
         attributes: the attributes of each node; empty if nodes have none.
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
-        capacity_unit: if not None, the capacity in the source that corresponds to a capacity of 1
-            here; capacities are then not scaled.
+        capacity_unit: the capacity in the source that corresponds to a capacity of 1 in this list,
+            or None. With a capacity unit, integer capacities are not scaled.
     """
 
     nodes: Sequence[str]
@@ -71,8 +71,8 @@ def build_network(
         source: the origin of the network, such as a paper or a data set.
         reporter: reports merged parallel links, scaled capacities and the unit of latencies; by
             default, a `NetworkWarning` is issued instead, except for scaled capacities.
-        capacities: the capacity of each link (default: its attribute).
-        latencies: the latency of each link (default: its attribute).
+        capacities: the capacity of each link (default: attribute ``capacity`` or ``bandwidth``).
+        latencies: the latency of each link (default: attribute ``latency`` or ``delay``).
         switches: the nodes that only forward (default: those with the attribute ``switch``).
         weights: whether the attribute ``weight`` of links is read as ``capacity`` or as ``latency``
             (default: it is ignored).
@@ -139,7 +139,7 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
         spec: the spec of the topology.
         family: the name of the family.
         links: the links, in a form that `starcast.network` accepts.
-        letters: the letters with which the labels of switches begin.
+        letters: the first letters of switch labels; empty if there are no switches.
 
     Raises:
         InputError: the graph is empty or not connected, or a link or label is invalid.
@@ -209,7 +209,7 @@ def _check_links(links: LinkList) -> NDArray[np.int64]:
 
     Raises:
         InputError: a link joins a node to itself, or a directed link has no reverse; the message
-            names its line.
+            contains the line number of the link, if there is one.
     """
     pairs = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
     is_wrong = pairs[:, 0] == pairs[:, 1]
@@ -249,14 +249,14 @@ def _merge(
 
     Args:
         links: the graph.
-        listed: its links as pairs of node indices, ``[links, 2]``.
+        listed: the links of the graph as pairs of node indices, ``[links, 2]``.
         both_ways: whether each link is listed in both directions.
         capacities: the capacity of each listed link; None if each is 1.
         latencies: the latency of each listed link; None if each is 0.
 
     Returns:
-        Each link once, as a pair of node indices; its capacity, which is the sum of those of
-        parallel links; and its latency.
+        Three sequences with one entry per merged link: the pair of node indices; the capacity,
+        which is the sum over parallel links; and the latency.
 
     Raises:
         InputError: the two directions of a link have different capacities, or a link is listed
@@ -293,7 +293,8 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     Args:
         links: nodes and links, with lower-case names of attributes.
         name: ``capacity`` or ``latency``.
-        weights: what the attribute ``weight`` holds, ``capacity`` or ``latency``; None for neither.
+        weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``; None if
+            it holds neither.
     """
     names = (*(["weight"] if weights == name else []), *_ATTRIBUTES[name])
     found = (each for each in names if any(each in values for values in links.link_attributes))
@@ -316,12 +317,12 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
-#: The name of each unit of latencies, by the number of these units in a microsecond.
+#: Names of latency units, by the number of units per microsecond.
 _TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
 
 def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
-    """Parse a number such as 4, 0.25 or 100Gbps; return it, and whether it has a unit.
+    """Parse a number such as 4, 0.25 or 100Gbps; return the number, and whether it has a unit.
 
     Args:
         value: a number, or a string.
@@ -361,17 +362,17 @@ def _read_numbers(
     """Read the capacities or the latencies of links.
 
     Args:
-        links: the links.
+        links: the nodes and links of the graph.
         name: ``capacity`` or ``latency``.
-        values: the values; by default those of the attribute.
-        weights: see `find_attribute`.
+        values: the value of each link (default: the value of the link's attribute).
+        weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``.
 
     Returns:
-        The number of each link, or None if no link has the attribute; and whether the values have
-        units.
+        The capacity or latency of each link, or None if no link has the attribute; and whether the
+        values have units.
 
     Raises:
-        InputError: a value is missing or not a number, or not all have a unit.
+        InputError: a value is missing, not a number or out of range, or only some have a unit.
     """
     if values is None:
         attribute = find_attribute(links, name, weights)
@@ -424,7 +425,7 @@ def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fractio
     """Return the largest number of which all capacities are integer multiples.
 
     Args:
-        capacities: the capacities.
+        capacities: the capacity of each link.
         keep_whole: whether to return 1 if all capacities are integers.
     """
     if keep_whole and all(value.denominator == 1 for value in capacities):
@@ -464,7 +465,7 @@ def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
     """Return the title and the label of each node, from an attribute or from the nodes' ids.
 
-    `starcast.network` describes the choice.
+    The documentation of `starcast.network` states the rules.
     """
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
@@ -477,14 +478,14 @@ def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return the values of an attribute of all nodes as text, or None if a node lacks it."""
+    """Return a node attribute as text, one value per node; None if a node lacks the attribute."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None
 
 
 def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
-    """Return the coordinates of all nodes, ``[nodes, 2]``, or None if a node lacks them."""
+    """Return the coordinates of all nodes, ``[nodes, 2]``; None if a node has no coordinates."""
     lowered = [{str(key).lower(): value for key, value in node.items()} for node in attributes]
     columns = [[[node.get(x), node.get(y)] for node in lowered] for x, y in _COORDINATES]
     for column in [*columns, [node.get("pos") for node in lowered]]:

@@ -1,12 +1,12 @@
 """`Network`, a topology given by its links; `network_building.py` builds one from a graph.
 
-The ports of a network are the colours of a proper colouring of its links (`colouring.py`), so each
-port is a partial matching, and crossing a port twice leads back, as on star graphs.
+The ports of a network are the colours of a proper link colouring (`colouring.py`), so the links at
+each port form a matching, and crossing a port twice leads back, as it does on star graphs.
 
-The spec of a network is its name and the first digits of the SHA-256 of its labels, switches,
-links, capacities and latencies. A process registers each network that it builds or reads, so that
-`starcast.topology` returns it for its spec. A network in the store of an open lab is read when its
-spec is first used; see `starcast.support.resolvers`.
+The spec of a network is its name and the first six hexadecimal digits of a SHA-256 of its labels,
+switches, links, capacities and latencies. A process registers each network that it builds or reads,
+so that `starcast.topology` can return the network for its spec. A network in the store of an open
+lab is read when its spec is first used; see `starcast.support.resolvers`.
 """
 
 import hashlib
@@ -34,9 +34,9 @@ from starcast.topologies.base import MAX_SEARCHES, MAX_UINT8_DISTANCE, Topology
 from starcast.topologies.colouring import colour_links
 from starcast.topologies.permutations import Ranks
 
-#: The pattern of the names of networks, with which their specs begin.
+#: The pattern of network names, with which network specs begin.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
-#: The pattern of the specs of networks; no family has specs of this form.
+#: The pattern of network specs; no family has specs of this form.
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
@@ -50,8 +50,8 @@ MAX_PROFILE_NODES = 5_000
 #: which takes some seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest allowed least common multiple of capacities. Times are computed in a unit that is
-#: smaller by this least common multiple.
+#: The largest allowed least common multiple of capacities. So that times are integers, the unit of
+#: time is divided by the least common multiple.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
@@ -66,19 +66,19 @@ _known: dict[str, "Network"] = {}
 class Network(Topology):
     """A connected graph that is given by its links; `starcast.network` builds one.
 
-    Endpoints are ranked before switches. Endpoints, and switches, are ranked by label: numbers by
+    Endpoints are ranked before switches. Within each group, nodes are ranked by label: numbers by
     value, then other labels by code points.
 
     Args:
         name: the first part of the spec.
-        titles: a string for each node.
+        titles: the title of each node, such as its name in the source.
         links: pairs of indices of ``titles``; repeated links count once.
         labels: the label of each title. By default, titles become labels: characters other than
             letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get the
             suffixes ``.2``, ``.3``, ..
-        ports: the port of each link, if the network was stored with them.
+        ports: the port of each link; by default, links are coloured.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
-        switches: indices of the ``titles`` of the nodes that only forward.
+        switches: the nodes that only forward, as indices of ``titles``.
         capacities: the capacity of each link, a positive integer (default: 1 for all links).
         latencies: the latency of each link in the unit of T_s, a non-negative integer (default: 0
             for all links).
@@ -88,7 +88,7 @@ class Network(Topology):
 
     Attributes:
         name: the first part of the spec.
-        titles: the given string of each node, by rank.
+        titles: the title of each node, by rank.
         positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
         capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
         sha256: the SHA-256 of labels, switches, links, capacities and latencies.
@@ -281,7 +281,7 @@ class Network(Topology):
         return rows[np.lexsort(rows.T[::-1])].astype(np.int32)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the network as JSON values, from which `restore_network` builds it again."""
+        """Return the network as JSON values, from which `restore_network` builds an equal one."""
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -365,7 +365,8 @@ class Network(Topology):
     def rank(self, label: str) -> int:
         """Return the rank of the node with the given label.
 
-        Without an exact match, the case of letters is ignored; then only one label may match.
+        If no label matches exactly, the case of letters is ignored; then exactly one label must
+        match.
 
         Raises:
             InputError: no label matches, or several labels match.
@@ -379,7 +380,7 @@ class Network(Topology):
         labels = self._labels[found if len(found) else slice(None)].tolist()
         raise InputError(
             f"'{label}' is not a node of {self.spec}",
-            hint=f"{did_you_mean(str(label), labels)}its labels are {', '.join(labels[:3])}, ...",
+            hint=f"{did_you_mean(str(label), labels)}choose one of {', '.join(labels[:3])}, ...",
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -451,7 +452,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     if network.sha256 != stored["sha256"]:
         raise RejectedError(
             f"the network '{stored['name']}' does not have the SHA-256 {stored['sha256']}",
-            hint="it was changed after it was stored; add the network again",
+            hint="the network was changed after it was stored; add the network again",
         )
     return remember(network)
 
@@ -525,20 +526,20 @@ def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
     if not 0 <= min(latencies) <= max(latencies) <= MAX_LATENCY:
         outside = min(latencies) if min(latencies) < 0 else max(latencies)
         raise InputError(
-            f"the latency {outside:,} is not from 0 to {MAX_LATENCY:,}",
+            f"the latency {outside:,} is not in the range 0 to {MAX_LATENCY:,}",
             hint="use latencies in the unit of T_s, the start-up time",
         )
     return latencies
 
 
 def as_labels(titles: Sequence[str]) -> list[str]:
-    """Return a different label for each title, independent of the order of the titles."""
+    """Return a unique label for each title; labels do not depend on the order of the titles."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}
     written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
     if EXPANDED not in written and all(map(eq, written, written.values())):
         return list(titles)
-    # A title that is a valid label keeps it; the others follow in the order of their code points.
+    # Titles that are valid labels come first, then all other titles in the order of code points.
     for title in sorted(titles, key=lambda title: (written[title] != title, title)):
         label, number = written[title] or "_", 1
         while label in taken:
@@ -572,7 +573,7 @@ def _sort_key(label: str) -> tuple[bool, int, str]:
 def _number_ports(
     nodes: int, pairs: NDArray[np.int64], ports: NDArray[Any] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int32]]:
-    """Return the ports of a network and its table of neighbours, int32 ``[ports, nodes]``.
+    """Return a network's ports and neighbour table, int32 ``[ports, nodes]``.
 
     Args:
         nodes: the number of nodes.

@@ -29,8 +29,8 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: Maximum number of arrangements of one length that are kept in a table: looking up a few of them
-#: is faster than computing them.
+#: Maximum number of rows of a kept table of arrangements: a look-up of a few arrangements is faster
+#: than a computation.
 _MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
@@ -76,7 +76,7 @@ def rank(perms: Perms) -> Ranks:
 
 
 def arrangement_rank(rows: Perms, n: int) -> Ranks:
-    """Return the ranks of arrangements among those of the same length, int32 ``[count]``."""
+    """Return the ranks of arrangements among all of the same length, int32 ``[count]``."""
     ranks = np.zeros(len(rows), dtype=np.int32)
     for position in range(rows.shape[1]):
         symbol = rows[:, position]
@@ -127,7 +127,7 @@ def composition_table(m: int) -> NDArray[np.int16]:
     """Return the ranks of all compositions h∘p = (h[p_1], .., h[p_m]), for m <= 7.
 
     Returns:
-        Read-only int16 ``[m!, m!]``, by the ranks of h and p.
+        Read-only int16 ``[m!, m!]``, indexed by the ranks of h and p.
     """
     perms = table(m)
     # int16 holds the 7! ranks; the table of m = 7 has 25 million entries.
@@ -142,7 +142,7 @@ def cycle_count_table(m: int) -> Perms:
     """Return the number of cycles, including fixed points, of each composition g∘p, for m <= 7.
 
     Returns:
-        Read-only uint8 ``[m!, m!]``, by the ranks of g and p.
+        Read-only uint8 ``[m!, m!]``, indexed by the ranks of g and p.
     """
     counts = np.array([sum(1 for _ in cycles(row)) for row in table(m)], dtype=np.uint8)
     return freeze(counts[composition_table(m)])
@@ -196,7 +196,7 @@ def cross(rows: Perms, port: int) -> Perms:
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return the row shifted cyclically to the right, rho^places(perm).
+    """Return a permutation shifted cyclically to the right by ``places``: rho^places(perm).
 
     Reference: Tseng & Sheu 1997, section 2.
     """

@@ -3,10 +3,10 @@
 The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
 
 The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
-2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual.
-They replace p_1 by a missing symbol, so that each n-k+1 nodes form a clique. Port k+s leads s
-places further in the sorted cyclic order of the clique's first symbols. Every port is thus a
-permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual:
+they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a clique. Port
+k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the clique. Every
+port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
 `starcast.topologies.blocks`.
@@ -16,9 +16,9 @@ list of coefficients: entry d counts the arrangements at distance d. The distanc
 these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
 
 * Each cycle of two or more positions costs its length + 1.
-* All external chains (chains that begin with a symbol that the root lacks) together cost the number
-  of their positions + the number of chains + 1.
-* If position 1 is on such a cycle or chain, the distance is 2 less.
+* External chains begin with a symbol that the root lacks. If there are any, all of them together
+  cost their number of positions + the number of chains + 1.
+* If position 1 is on such a cycle or chain, the distance is 2 smaller.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,10 +41,10 @@ _ROWS = 2**15
 
 
 class ArrangementGraph(Topology):
-    """A graph whose nodes are the arrangements of some symbols of 1..n, ranked by their labels.
+    """A graph whose nodes are the arrangements of ``length`` symbols of 1..n, ranked by label.
 
     Attributes:
-        length: the number of symbols of a node.
+        length: the number of symbols in a label.
     """
 
     length: int
@@ -85,7 +85,7 @@ class ArrangementGraph(Topology):
         self._neighbour_array(port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps one of `chunks` to the neighbours of its nodes at a port."""
+        """Return a function that maps a chunk of nodes to their neighbours; see `Topology`."""
         return self._neighbour_array(self._check_port(port)).part
 
     def neighbour_values(self, port: int) -> ValueReader:
@@ -113,7 +113,7 @@ class ArrangementGraph(Topology):
         return blocks.Distances(self.n, self.length, self.extension(root))
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the image of each node under the translation of the identity to ``root``."""
+        """Return each node's image under the translation that maps the identity to the root."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return blocks.Images(self.n, self.length, self.extension(rank)).all()
@@ -144,15 +144,15 @@ class ArrangementGraph(Topology):
         return np.concatenate([rows[0], blocks.missing_symbols(rows, self.n)[0]])
 
     def residual_port(self, rows: Perms, new_symbol: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return, for each node, the port above k of the link that replaces its first symbol.
+        """Return, for each node, the residual port at which its first symbol becomes the given one.
 
         Args:
             rows: the nodes' symbols, uint8 ``[count, k]``.
             new_symbol: the first symbol of each node's neighbour, uint8 ``[count]``.
         """
         inner = rows[:, 1:]
-        # A symbol's index in the clique is its index among all symbols minus the number of smaller
-        # symbols that are not in the clique.
+        # A symbol's index among the clique's first symbols is its index among all symbols minus the
+        # number of smaller symbols in the other positions.
         steps = new_symbol.astype(np.intp) - (inner < new_symbol[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
         return np.asarray(self.length + steps % (self.n - self.length + 1), dtype=np.uint8)
@@ -162,8 +162,8 @@ class Star(ArrangementGraph):
     """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2).
 
     Distances: the number of displaced symbols, plus the number of cycles of length two or more,
-    minus 2 if the first symbol is displaced. Translation: (q[x_1], .., q[x_n]), where q is the
-    root.
+    minus 2 if the first symbol is displaced. The translation that maps the identity to q maps x to
+    (q[x_1], .., q[x_n]).
     """
 
     family = "star"
@@ -211,8 +211,8 @@ def largest_k(n: int) -> int:
 class NkStar(ArrangementGraph):
     """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1.
 
-    Distances follow formulas (1) and (2) of Li, Chen, Xiang & Yao. Translation:
-    (q[p_1], .., q[p_k]) for the root's `extension` q.
+    Distances follow formulas (1) and (2) of Li, Chen, Xiang & Yao. The translation that maps the
+    identity to a root maps p to (q[p_1], .., q[p_k]), where q is the root's `extension`.
     """
 
     family = "nk-star"
@@ -254,9 +254,9 @@ class NkStar(ArrangementGraph):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbol ``steps`` places after each node's first symbol, within its clique.
+    """Return the symbol ``steps`` places after each node's first symbol, within the node's clique.
 
-    The first symbols of a clique's nodes are sorted, and counted cyclically.
+    The places are counted cyclically through the sorted first symbols of the clique's nodes.
 
     Returns:
         uint8 ``[count]``.
