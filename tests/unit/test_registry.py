@@ -54,6 +54,16 @@ def test_arguments_have_defaults_or_are_required() -> None:
         assert refusal.value.hint
 
 
+def test_the_hint_for_a_negative_index_names_the_maximum_only_if_there_is_one() -> None:
+    for maximum, hint in (
+        (lambda _: 3, "use a number from 0 to 3"),
+        (None, "use a number from 0"),
+    ):
+        with pytest.raises(InputError) as refusal:
+            Argument("i", "an index", kind="index", maximum=maximum).check(topology("S4"), -1)
+        assert refusal.value.hint == hint
+
+
 def test_a_registry_keeps_the_registration_order_and_refuses_duplicate_names() -> None:
     registry = Registry[Construction]("construction")
     other = replace(GREEDY, name="other")

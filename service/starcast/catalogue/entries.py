@@ -94,9 +94,10 @@ class Argument:
         if self.kind == "integer":
             return int(value)
         if value < 0 or (maximum is not None and value > maximum):
+            end = "" if maximum is None else f" to {maximum}"
             raise InputError(
                 f"{self.name} is {value}, which is out of range on {topology.spec}",
-                hint=f"use a number from 0 to {maximum}",
+                hint=f"use a number from 0{end}",
             )
         return int(value)
 
