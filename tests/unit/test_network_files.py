@@ -217,7 +217,11 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.s6", ":~~~~~~~~_", "the file has 1 character, too few to connect 68,719,476,735 nodes"),
         ("x.json", "{", "the file is not JSON"),
         ("x.json", "[1, 2]", "seems to be a JSON list"),
-        ("x.json", '{"nodes": ' + "[" * 10**5, "the file is not JSON: the text is nested too deeply"),
+        (
+            "x.json",
+            '{"nodes": ' + "[" * 10**5,
+            "the file is not JSON: the text is nested too deeply",
+        ),
         ("x.json", '{"nodes": [1]}', "the file has no list 'nodes' of objects"),
         ("x.json", '{"nodes": []}', "the file has no list 'links' of objects"),
         ("x.json", json.dumps({**JSON, "links": [{"source": "a", "target": "x"}]}),
