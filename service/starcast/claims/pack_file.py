@@ -26,7 +26,7 @@ def _check_record(problem: str) -> str:
     return problem
 
 
-#: Strings with several lines are joined to one line.
+#: The lines of a string are joined into one line.
 _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
@@ -97,12 +97,12 @@ class _Document(_Table):
 
 @dataclass(frozen=True)
 class PackFile:
-    """A ``claims.toml`` that was read.
+    """The path and the parsed content of a file ``claims.toml``.
 
     Attributes:
-        path: the file.
-        text: the content of the file.
-        key: the key of the paper, with which the ids of its claims begin.
+        path: the path of the file.
+        text: the text of the file, in which errors find the line of a key.
+        key: the key of the paper, which is the prefix of its claim ids.
         paper: the table of the paper.
         claims: the tables of the paper's claims.
     """

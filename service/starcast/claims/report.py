@@ -139,7 +139,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
     Args:
         verdicts: the verdicts to report.
-        about: provenance for the top of the page, as text by label.
+        about: provenance for the top of the page, as strings by label.
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
@@ -156,7 +156,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return the claims page as one HTML file; the arguments are those of `markdown`."""
+    """Return the claims page as one HTML file, for the same arguments as `markdown`."""
     values = page_values(rows(verdicts), about)
     return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
 
@@ -302,7 +302,7 @@ def list_verdicts(
         verdicts: the verdicts.
         requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
-        run: a phrase for the verification run that holds the verdicts.
+        run: a phrase that names the stored verification run, or says that nothing is stored.
         failure: the error that prevented the storage of the verdicts, or None.
     """
     listed = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in rows(verdicts)]
@@ -395,7 +395,7 @@ def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
 
 
 def _verdict_column(verdict: str) -> str:
-    """Return the name of the column that counts a verdict: the verdict without blanks."""
+    """Return the column name for the count of a verdict, with underscores instead of spaces."""
     return verdict.replace(" ", "_")
 
 

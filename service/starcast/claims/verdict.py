@@ -1,4 +1,4 @@
-"""Verdicts on claims: the single rule that derives them from evidence, and their descriptions."""
+"""Verdicts on claims: the rule that derives verdicts from evidence, and their descriptions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -89,7 +89,7 @@ def run_check(
 
 
 def require_memory(claim: Claim, spec: str) -> None:
-    """Check that the arrays of a claim's check fit into memory at a size.
+    """Check that the arrays for the verification of a claim on a topology fit into memory.
 
     Raises:
         LimitError: the arrays do not fit.
@@ -254,7 +254,8 @@ def run_tasks(
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
     perform: Callable[[Task], tuple[Evidence, ...]] = run_task
-    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source.
+    # Processes on this machine load plug-ins by name. The workers of a cluster load plug-ins from
+    # packed source code.
     if (executor or count > 1) and not getattr(executor, "is_remote", False):
         perform = partial(_run_in_worker, plugins.loadable())
     work = parallel.Workload(

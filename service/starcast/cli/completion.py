@@ -218,7 +218,8 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the ids of stored artifacts.
 
-    For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind.
+    For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind are
+    returned.
     """
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)

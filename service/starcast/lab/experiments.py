@@ -66,15 +66,15 @@ class Experiments(Connection):
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3.
-            experiment: name of the experiment to which the run is added. It must consist of single
-                runs, without a grid.
+            experiment: name of the experiment to which the run is added. The experiment must
+                consist of single runs, without a grid.
             store: store the run; otherwise no server is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
             axes: values of the other parameters of runs (axes), one value per axis.
 
         Raises:
             InputError: a value is wrong.
-            RejectedError: the schedule violates its model or leaves units undelivered.
+            RejectedError: the schedule violates its port model or leaves units undelivered.
             LimitError: the schedule does not fit into memory.
 
         Example:
@@ -193,7 +193,7 @@ class Experiments(Connection):
                 storing them; ``starcast experiment merge`` stores the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
-            axes: values of axes: a value or a list for each axis.
+            axes: a value or a list of values for each axis.
 
         Returns:
             The numbers of new runs (``created``) and of runs that were already stored (``kept``);
@@ -393,8 +393,8 @@ class Experiments(Connection):
 
         Args:
             file: a file that ``starcast experiment export`` wrote.
-            name: name under which the experiment is stored, if the file contains only one (default:
-                the name in the file).
+            name: name under which the experiment is stored, if the file contains a single
+                experiment (default: the name in the file).
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
@@ -448,7 +448,7 @@ class Experiments(Connection):
         side. With ``across`` topology, each side may have a different network: the sizes of the
         networks are listed, and no value is scaled.
 
-        In a shell, --runs lists the paired runs, one per row, and its columns are the same for all
+        In a shell, --runs lists the paired runs, one per row; the columns are the same for all
         comparisons. --plot FILE.svg also writes the plots of the HTML page to a file: time against
         message size, and busy links in each step. Plots need matplotlib.
 
@@ -459,13 +459,12 @@ class Experiments(Connection):
             conditions: compare only runs with this value, such as topology=S5. Can be repeated:
                 several values of one axis are alternatives.
             baseline: the side to which changes in time are relative.
-            by: which runs to pair: those with equal ``message_units`` (pieces of a message), or
-                those with equal ``segments`` (per tree). If several runs of a side qualify, the
-                fastest is used.
+            by: pair runs with equal ``message_units`` (pieces of a message), or with equal
+                ``segments`` (per tree). If several runs of a side qualify, the fastest is used.
             everything: show all parameters, results and rows, including those that are equal on all
                 sides.
-            sort: sort the rows by this column; -COLUMN sorts in descending order. The column time
-                stands for the shortest time of the sides.
+            sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
+                means the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.

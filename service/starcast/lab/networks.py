@@ -187,9 +187,9 @@ class Networks(Artifacts):
                 ``broadcast:multiple(segments=4)``; with ``:one`` at the end, its port model is one.
                 Can be repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
-                The layout ``levels`` also starts from it.
-            state: initial state of the page, written like the part of the explorer's address after
-                the #, such as ``step=3&node=21345``.
+                The layout ``levels`` starts from this root, too.
+            state: initial state of the page, written like the URL fragment of the explorer (after
+                the #), such as ``step=3&node=21345``.
 
         Returns:
             The ids of the forests and schedules, the path of the file, and its size in bytes.
@@ -250,7 +250,7 @@ class ScheduleOptions(TypedDict, total=False):
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
             to receive). Default: the first one that the algorithm supports; all for a file.
         root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
-            identity). In Python also its rank.
+            identity). In Python also a rank.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -377,7 +377,7 @@ class Schedules(Connection):
 
         No server is needed.
 
-        A node has the same place in all steps. For a symmetric schedule, only the units of one
+        A node has the same position in all steps. For a symmetric schedule, only the units of one
         source are drawn.
 
         Args:
@@ -432,9 +432,9 @@ class Schedules(Connection):
     ) -> ExchangeFile:
         """Write a schedule to a file for another tool. No server is needed.
 
-        goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for Perfetto;
-        files in these three formats always contain the schedule of all sources, which is simulated
-        first. csv and parquet contain the rows. If a schedule file is given instead of an
+        The format goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for
+        Perfetto; files in these three formats always contain the schedule of all sources, which is
+        simulated first. csv and parquet contain the rows. If a schedule file is given instead of an
         algorithm, it is converted.
 
         Args:

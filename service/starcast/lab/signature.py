@@ -1,4 +1,4 @@
-"""Types of the parameters of operations, for Python and the shell, and conversions of arguments.
+"""Parameter types of the operations, for Python and the shell, and conversions of arguments.
 
 The command line derives its commands from the signatures and docstrings of the methods of `Lab`. An
 annotation adds properties that a type cannot express, such as the short name of an option. This

@@ -100,11 +100,11 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     """Return the values that locate a verdict's counterexample; unknown values are omitted.
 
     Returns:
-        ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
-        of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
-        a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
-        ``command``, which ingests it; ``part``, if the counterexample is in a part of the artifact,
-        such as a step, tree or node.
+        A dictionary with the keys ``topology`` (spec); ``nodes`` (labels, the most important first)
+        and ``node`` (the first label); ``sender`` and ``receiver`` (the ends of a link); ``tree``
+        (number); ``step`` (of a schedule); ``forest`` or ``schedule`` (the id of an artifact that
+        an ingest can store) and ``command`` (the command of this ingest); and ``part`` (True if the
+        counterexample is in a part of the artifact, such as a step, tree or node).
 
     Raises:
         NotFoundError: the verdict has no counterexample, or the counterexample names no topology.

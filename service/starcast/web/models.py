@@ -48,9 +48,9 @@ class TopologyResource(BaseModel):
     ports: list[int]
     port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(
-        description="for each of `ports`, the port of the neighbour for the same link"
+        description="for each of `ports`, the port of the same link at the neighbour"
     )
-    diameter: int | None = Field(description="null if it is unknown")
+    diameter: int | None = Field(description="largest distance; null if unknown")
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
@@ -159,7 +159,7 @@ class SimulationResource(BaseModel):
     missing: int = Field(
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
-    undelivered: list[Undelivered] = Field(description="the first missing pairs")
+    undelivered: list[Undelivered] = Field(description="the first undelivered pairs")
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
@@ -364,14 +364,15 @@ class ProfileData(BaseModel):
     label: str
     run: int
     segments: int
-    links: int = Field(description="directed links of the network")
-    links_used: list[int] = Field(description="directed links used in steps 1, 2, ...")
+    links: int = Field(description="number of directed links of the network")
+    links_used: list[int] = Field(description="number of directed links used in steps 1, 2, ...")
 
 
 class PanelData(BaseModel):
     """Curves that share a plot.
 
-    Their runs differ only in message size, algorithm, and the axes ``across`` of the comparison.
+    The runs of the curves differ only in message size, algorithm, and the axes ``across`` of the
+    comparison.
     """
 
     name: str
@@ -381,7 +382,7 @@ class PanelData(BaseModel):
     )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(
-        description="links used in each step by the runs; empty if another panel has the same"
+        description="links used in each step by the runs; empty if another panel has the same data"
     )
 
 
@@ -427,7 +428,7 @@ class ComparisonResource(BaseModel):
     note: str
     panels: list[PanelData]
     crossovers: JsonRows
-    provenance: JsonRows = Field(description="code and machines of the runs")
+    provenance: JsonRows = Field(description="code versions and machines of the runs")
     commands: list[CommandsData]
 
 
@@ -454,7 +455,7 @@ class ClaimDetail(ClaimResource):
     )
     parts: list[str]
     detail: str
-    run: int | None = Field(description="number of the verification run; null if computed now")
+    run: int | None = Field(description="number of the stored verification run; null if none")
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
     cypher: str | None = Field(description="a Cypher statement that shows the counterexample")
@@ -474,7 +475,7 @@ class RecordResource(BaseModel):
         description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"
     )
     reason: str = Field(description="why the bound holds")
-    seconds: float = Field(description="time of all searches")
+    seconds: float = Field(description="total time of all searches, in seconds")
     solver: str
     version: str
     command: str = Field(description="the command that repeats the search")
@@ -496,11 +497,11 @@ class RecordDetail(RecordResource):
 
     statement: str | None = Field(description="the proved statement, which implies the bound")
     checker: str | None = Field(
-        description="the programs that accepted the proof, as the file states"
+        description="the programs that accepted the proof, according to the record file"
     )
-    proof_command: str | None = Field(description="the command that generates the proof again")
+    proof_command: str | None = Field(description="the command that regenerates the proof")
     searches: list[SearchAttempt]
-    witness: dict[str, str] = Field(description="URLs of the arrays by name")
+    witness: dict[str, str] = Field(description="URL of each array of the witness, by name")
 
 
 class StoreHealth(BaseModel):
@@ -513,7 +514,7 @@ class StoreHealth(BaseModel):
 
 
 class Limits(BaseModel):
-    """The limits of requests."""
+    """The limits on requests."""
 
     nodes: int
     rows: int
@@ -524,7 +525,7 @@ class Limits(BaseModel):
 
 
 class Health(BaseModel):
-    """The state of the web server and its stores, and the limits of requests."""
+    """The state of the web server and its stores, and the limits on requests."""
 
     version: str
     postgres: StoreHealth

@@ -91,7 +91,7 @@ class Paging:
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
         after: the key of the last item on the previous page; None for the first page.
-        limit: the number of items of a page.
+        limit: the maximum number of items on a page.
         output: the format of the response.
     """
 
