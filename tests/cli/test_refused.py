@@ -41,7 +41,7 @@ REFUSED = {
         "forest build S4 greedy --out f.svg": "the file would hold NPZ",
         "forest constructions T5": "T5",
         "topology show S0": "S0",
-        "forest verify S9 greedy --jobs 2": "--jobs applies only to a",
+        "forest verify S9 greedy --jobs 2": "--jobs applies only to",
         "forest verify S9 --blocks": "no construction is given after 'S9'",
         "forest verify S9 'greedy(root=1)' --blocks": "has no argument 'root'",
         "forest verify S9 'label-change(base=a)' --base b --blocks": "twice",
