@@ -147,7 +147,7 @@ class CachedTopology:
     @property
     @cached
     def neighbours(self) -> Ranks:
-        """All neighbours of all nodes, int32 ``[ports, nodes]``; see `Topology.table`."""
+        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``."""
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
@@ -308,7 +308,7 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
 
 
 def tree_levels(parent: Ranks, root: int) -> Ranks:
-    """Return the level of each node in a tree that is given by the parents of its nodes.
+    """Return the level of each node in the tree with the given parents.
 
     Args:
         parent: rank of each node's parent, ``[nodes]``; -1 for a node without a parent.

@@ -427,8 +427,8 @@ def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
     """Return claims by id, by paper (``TS``) or by the prefix of their ids (``NK.Tab1``).
 
     Args:
-        names: ids, which select a single claim, or prefixes; see `covers`. Without names, all
-            claims are selected.
+        names: ids, each of which selects a single claim, or prefixes of ids, such as ``TS`` or
+            ``NK.Tab1``. Without names, all claims are selected.
 
     Raises:
         InputError: a name selects nothing.

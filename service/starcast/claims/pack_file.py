@@ -1,6 +1,7 @@
 """The file ``claims.toml`` of a paper pack: the entries of the paper and its claims.
 
-The file may be a user's, so its keys and types are checked. Errors name the file and the line.
+Users write such files for their own papers, so keys and types are checked. Errors name the file and
+the line.
 """
 
 import re
@@ -45,7 +46,7 @@ class _Table(pydantic.BaseModel):
 
 
 class PaperEntry(_Table):
-    """The table ``[paper]`` of ``claims.toml``; see `starcast.claims.catalogue.Paper`."""
+    """The table ``[paper]`` of ``claims.toml``; its keys are attributes of ``catalogue.Paper``."""
 
     key: _Key | None = None
     citation: _Words
@@ -74,7 +75,7 @@ class SizesEntry(_Table):
 
 
 class ClaimEntry(_Table):
-    """A table ``[[claim]]`` of ``claims.toml``; see `starcast.claims.catalogue.Claim`.
+    """A table ``[[claim]]`` of ``claims.toml``; its keys are the attributes that a file can give to a claim.
 
     A conjunction has no sizes.
     """

@@ -296,7 +296,7 @@ def list_verdicts(
     """Return verdicts with their claims, in the order of the papers.
 
     The table's note counts the verdicts of each paper and the claims without a verdict. If there
-    are few claims, it also gives the evidence for each verdict.
+    are few claims, the note also contains the evidence for each verdict.
 
     Args:
         verdicts: the verdicts.

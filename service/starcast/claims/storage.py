@@ -1,6 +1,6 @@
 """Storage of verification runs: evidence and verdicts as PostgreSQL rows.
 
-Every function works in the given session and never commits.
+Every function uses the given session and never commits.
 """
 
 from collections import Counter

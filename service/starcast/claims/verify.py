@@ -300,9 +300,9 @@ def verify_claims(
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: sizes to verify.
+        level: the sizes to verify: ``quick``, ``full`` or ``deep``.
         sizes: specs to verify instead of a level.
-        jobs: number of processes; see `run_tasks`.
+        jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
         executor: executor that runs the checks (default: processes on this machine).
 

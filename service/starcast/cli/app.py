@@ -111,7 +111,7 @@ def _show_place(error: Any, ctx: Any) -> None:
 
 
 def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
-    """Yield all commands in a list of commands and groups, including those within groups."""
+    """Yield the given commands, and the commands within the given groups."""
     for command in listed.values():
         if hasattr(command, "commands"):
             yield from _leaves(command.commands)

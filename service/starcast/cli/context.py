@@ -2,8 +2,8 @@
 
 Flags of a command override global flags; both override environment variables and settings files.
 The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
-does not list them. Their callbacks run just before the command, after the options of the command
-are parsed and ``--help`` is handled.
+does not list them. The callbacks of these two flags run just before the command, after the options
+of the command are parsed and ``--help`` is handled.
 """
 
 import logging
@@ -41,8 +41,8 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
     Args:
         ctx: the context of the command.
-        flags: settings given as flags of the command. Unless they are None, they override global
-            flags.
+        flags: settings given as flags of the command. A flag that is not None overrides the global
+            flag.
 
     Raises:
         InputError: a setting is invalid.

@@ -1,8 +1,8 @@
 """The server of ``starcast mcp``, which answers requests of MCP clients, such as AI agents.
 
-The server speaks the Model Context Protocol (MCP) over stdin and stdout. Its tools are the
-read-only operations of `Lab`, with their parameters and docstrings. Operations run in worker
-processes, with the same kind of limits on time and memory as web pages.
+The server speaks the Model Context Protocol (MCP) over stdin and stdout. The tools are read-only
+operations of `Lab`, with the same parameters and docstrings. Operations run in worker processes,
+with the same kind of limits on time and memory as web pages.
 """
 
 import json

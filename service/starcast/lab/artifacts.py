@@ -207,10 +207,10 @@ class Artifacts(Connection):
     ) -> Facts:
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
-        Without ``cascade``, the command fails if other artifacts depend on the given one: forests
-        and schedules on a topology, schedules on a forest. A network that a stored run or record
-        uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network is not
-        in Neo4j, the command fails.
+        Without ``cascade``, the command fails if other artifacts depend on the given artifact:
+        forests and schedules on a topology, schedules on a forest. A network that a stored run or
+        record uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network
+        is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -423,8 +423,8 @@ class Artifacts(Connection):
             artifact_id: the id of a stored topology, forest or schedule.
             kind: fail unless the id belongs to an artifact of this kind: topology, forest or
                 schedule.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                artifact was stored.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the artifact was stored.
 
         Raises:
             NotFoundError: no such artifact is stored.
@@ -494,8 +494,8 @@ class Artifacts(Connection):
         A table lists the differences. In a shell, the exit code is 6 if there are differences.
 
         If ids are given, only these artifacts, the indexes and the :Store node (which names the
-        PostgreSQL database of the graph) are compared. Verification only reads, and takes no lock:
-        artifacts that another process changes in the meantime are skipped and reported.
+        PostgreSQL database of the graph) are compared. Verification is read-only and acquires no
+        lock: artifacts that another process changes in the meantime are skipped and reported.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
@@ -553,8 +553,8 @@ class Artifacts(Connection):
         replaces the old store. With the method bolt, artifacts are deleted and loaded one by one;
         data of other applications in the same Neo4j are kept, except relationships between these
         data and nodes of starcast. A rebuild that would delete data of other applications is
-        refused without ``discard_foreign``. If a rebuild is interrupted, run it again to continue
-        it.
+        refused without ``discard_foreign``. If a rebuild is interrupted, run the command again to
+        continue the rebuild.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are

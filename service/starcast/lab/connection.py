@@ -103,7 +103,7 @@ class Connection:
         """Show every setting with its value and source, and the settings file that was read.
 
         Passwords are not shown. Options override STARCAST_* variables, which override the settings
-        file. The settings file is the one that the variable STARCAST_CONFIG names, or else
+        file. The settings file is the file that the variable STARCAST_CONFIG names, or else
         starcast.toml in the working directory, or else in the user's configuration folder.
         """
         from starcast.support.installation import config_file
@@ -165,7 +165,7 @@ class Connection:
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
-            RejectedError: the revision of the schema is not the one that this version needs.
+            RejectedError: the schema does not have the revision that this version needs.
         """
         from starcast.stores.database.migrations import check
         from starcast.stores.database.sessions import read_only
@@ -296,7 +296,7 @@ class Administration(Connection):
     """Operations on the servers, on the schema of PostgreSQL, and on backups."""
 
     def status(self) -> Table:
-        """Show process, port, uptime, memory and log of the embedded servers.
+        """Show the process, port, uptime, memory and log of each embedded server.
 
         Each running server is also tested for writing: after the disk was full, Neo4j refuses to
         write until it is restarted. In a shell, the exit code is 0 if both servers are running and

@@ -61,18 +61,18 @@ class Costs(Connection):
         """Compare the costs of algorithms on a topology, or fill a paper's table with stored runs.
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
-        algorithm that starcast can execute, or a row of a paper's table. Its time, start_ups T_s +
-        bytes T_c, is computed exactly by the closed form in the paper. The column pieces shows the
-        number of segments or unit messages (by default the optimal number), and real_pieces shows
-        the optimum over the real numbers. The gap is time / lower bound for the same number of
-        copies. The simulated values come from an execution of the schedule; if these values differ
-        from the closed form, a note explains why.
+        algorithm that starcast can execute, or a row of a paper's table. The time of a row,
+        start_ups T_s + bytes T_c, is computed exactly by the closed form in the paper. The column
+        pieces shows the number of segments or unit messages (by default the optimal number), and
+        real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
+        same number of copies. The simulated values come from an execution of the schedule; if these
+        values differ from the closed form, a note explains why.
 
         With ``experiment``, one table is shown per topology and message size, with the rows and
-        columns of a paper's table. The values of a row are those of the fastest stored run of the
+        columns of a paper's table. The values of a row come from the fastest stored run of the
         row's algorithm. If a row's algorithm comes from another work and starcast cannot execute
-        it, the row is marked as cited and shows the paper's closed form, if there is one.
-        Papers are cited by their keys in references.bib.
+        it, the row is marked as cited and shows the paper's closed form, if there is one. Papers
+        are cited by their keys in references.bib.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

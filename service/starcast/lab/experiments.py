@@ -201,7 +201,8 @@ class Experiments(Connection):
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
-            RejectedError: some runs failed. They are stored as failed, and comparisons omit them.
+            RejectedError: some runs failed. Failed runs are stored as failed, and comparisons omit
+                them.
             BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
@@ -461,8 +462,7 @@ class Experiments(Connection):
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
                 ``segments`` (per tree). If several runs of a side qualify, the fastest is used.
-            everything: show all parameters, results and rows, including those that are equal on all
-                sides.
+            everything: show all parameters, results and rows, even if they are equal on all sides.
             sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
                 means the shortest time of all sides.
 

@@ -277,8 +277,8 @@ class Forests(Artifacts):
                 `Forest`.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                forest was stored.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the forest was stored.
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:

@@ -78,8 +78,8 @@ class Networks(Artifacts):
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
             stored: show the values in PostgreSQL instead of computing them; implied by ``verify``.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                topology was stored.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the topology was stored.
 
         Raises:
             InputError: there is no such topology.
@@ -118,7 +118,7 @@ class Networks(Artifacts):
         """Draw a topology, with links coloured by dimension. No server is needed.
 
         Topologies of up to 128 nodes, such as S5, can be drawn; ``starcast explore`` shows larger
-        ones.
+        topologies.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -184,7 +184,7 @@ class Networks(Artifacts):
             forest: a construction, such as multiple, or a file that ``starcast forest build``
                 wrote. Can be repeated. In Python also `Forest` objects.
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
-                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, its port model is one.
+                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, the port model is one.
                 Can be repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
                 The layout ``levels`` starts from this root, too.

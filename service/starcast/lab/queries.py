@@ -35,7 +35,7 @@ class Queries(Connection):
         """List the queries with their parameters, and measured times in seconds on S6, S7 and S8.
 
         Args:
-            search: list only the queries of this pack, or those whose name, title or question
+            search: list only the queries of this pack, or the queries whose name, title or question
                 contains this word (default: all queries).
 
         Raises:
@@ -107,8 +107,7 @@ class Queries(Connection):
             NotFoundError: there is no such query, or a topology, forest or schedule that a
                 parameter names is not stored.
             InputError: the query or the value of a parameter is invalid.
-            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
-                may use.
+            LimitError: the query exceeds the time limit or the memory limit of Neo4j.
             UnavailableError: Neo4j is not running.
 
         Example:
@@ -161,7 +160,7 @@ class Queries(Connection):
 
         The statement runs in a read-only transaction, with a row limit and a time limit. A
         statement that contains writing clauses or procedure calls is refused before it runs. Unlike
-        the queries of the packs, it may also read topologies, forests and schedules that are not
+        a query of a pack, a statement can also read topologies, forests and schedules that are not
         yet completely stored. docs/schema.md lists labels and properties.
 
         Args:
@@ -178,8 +177,7 @@ class Queries(Connection):
 
         Raises:
             InputError: the statement is invalid or would write, or a parameter has no value.
-            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
-                may use.
+            LimitError: the query exceeds the time limit or the memory limit of Neo4j.
             UnavailableError: Neo4j is not running.
 
         Example:

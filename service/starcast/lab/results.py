@@ -132,7 +132,7 @@ class CostTable(Table):
 
     Attributes:
         parts: a table per collective and port model, or per set of parameters of a paper's table.
-        is_paper: whether rows and columns are those of a paper's table.
+        is_paper: whether the table has the rows and columns of a paper's table.
     """
 
     parts: "tuple[CostPart, ...]" = ()
@@ -188,7 +188,7 @@ class ComparisonTable(Table):
         return [describe_latex(self.comparison)]
 
     def plots(self, file: str | Path, only: Plot | None = None) -> None:
-        """Write the comparison's plots (those of its HTML page), one below the other, to a file.
+        """Write the plots of the comparison's HTML page, one below the other, to a file.
 
         Args:
             file: a file name that ends in .svg, .pdf or .png.

@@ -259,7 +259,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of specs. A string is split at commas, except those within specs such as S4,2.
+    """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
 
     Raises:
         InputError: the list is empty.

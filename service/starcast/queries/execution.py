@@ -72,8 +72,7 @@ def run(
         InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
             from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
-        LimitError: the query takes longer than ``timeout``, or needs more memory than Neo4j may
-            use.
+        LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
         UnavailableError: the server cannot be reached.
     """
     # If an artifact is missing, a query returns no rows, which looks like a valid result.

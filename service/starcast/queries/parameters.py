@@ -71,7 +71,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
                 }
             problem = f"contains the key {wrong[0]!r}, which is not text"
         case Sequence() | AbstractSet() if not isinstance(value, memoryview):
-            # The order of a set may differ between processes.
+            # A set is sorted, because its order may differ between processes.
             items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
@@ -434,7 +434,7 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
                     check(network, value)
                 except InputError as error:
                     errors.append(error)
-            # A query about two topologies may name a node of either one.
+            # A query about two topologies may name a node of either topology.
             if errors and len(errors) == len(topologies):
                 raise errors[0]
     return values

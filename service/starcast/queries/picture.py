@@ -101,7 +101,7 @@ def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
     """Return a node's port to each neighbour, by the neighbour's rank."""
     ends = {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
-    # A node without a link at a port is its own neighbour there.
+    # If a node has no link at a port, the topology lists the node itself as the neighbour.
     return {end: port for end, port in ends.items() if end != rank}
 
 

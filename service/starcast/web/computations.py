@@ -156,8 +156,8 @@ def describe_schedule(schedule_id: str) -> dict[str, Any]:
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     """Return the rows of a schedule, int32 ``[columns, rows]``.
 
-    The columns are those of `starcast.collectives.rows.Columns`; only reductions have ``combine``.
-    With ``expand``, a symmetric schedule has the rows of all sources.
+    The columns are the fields of `starcast.collectives.rows.Columns`; only reductions have
+    ``combine``. With ``expand``, a symmetric schedule has the rows of all sources.
     """
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)

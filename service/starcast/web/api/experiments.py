@@ -43,7 +43,7 @@ ConditionsParameter = Annotated[
     list[str],
     Query(alias="condition", description="compare only runs with this value, such as topology=S5"),
 ]
-#: Largest number of runs that are read for a response. Reading a run takes about 0.4 ms.
+#: Maximum number of runs that are read for a response. Reading a run takes about 0.4 ms.
 MAX_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
