@@ -111,7 +111,7 @@ def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast)
     zeros = starcast("forest show S5:multiple:12345 --labels 0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (
         4,
-        "labels of stored forests have the symbols 1..n",
+        "labels in stored forests consist of the symbols 1..n",
     )
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --verify"), 4)[0]

@@ -75,7 +75,7 @@ class SizesEntry(_Table):
 
 
 class ClaimEntry(_Table):
-    """A table ``[[claim]]`` of ``claims.toml``; its keys are the attributes that a file can give to a claim.
+    """A table ``[[claim]]`` of ``claims.toml``; most keys are attributes of ``catalogue.Claim``.
 
     A conjunction has no sizes.
     """
@@ -159,8 +159,8 @@ def write_template(folder: Path) -> str:
     """Write a pack with two claims to a new folder, and return the key of its paper.
 
     Raises:
-        InputError: the folder exists, its name has no letters or gives the key of a built-in
-            paper pack, or it cannot be written.
+        InputError: the folder exists, its name has no letters or forms the key of a built-in paper
+            pack, or it cannot be written.
     """
     template = data_folder("examples") / "papers" / "mypaper"
     key = _key_of(folder)
@@ -170,7 +170,7 @@ def write_template(folder: Path) -> str:
         )
     if key in {read_pack_file(pack.folder / packs.CLAIMS).key for pack in packs.shipped()}:
         raise InputError(
-            f"the name of {folder} gives the key {key}, which a built-in paper pack has",
+            f"the name of {folder} forms the key {key}, which a built-in paper pack has",
             hint="choose another name",
         )
     try:

@@ -117,7 +117,9 @@ def requested_sizes(
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)
-            raise InputError(f"claim {claim.id} is not about {spec}", hint=f"verify it on {quick}")
+            raise InputError(
+                f"claim {claim.id} is not about {spec}", hint=f"verify the claim on {quick}"
+            )
     return sort_sizes(sizes)
 
 

@@ -186,7 +186,8 @@ def _write(result: Any) -> str:
         # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
-            f"the first {len(rows):,} of {len(result.rows):,} rows: ask for fewer. {result.note}"
+            f"only the first {len(rows):,} of {len(result.rows):,} rows fit: ask for fewer rows."
+            f" {result.note}"
         ).strip()
         if not rows:
             note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"

@@ -351,7 +351,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
             )
         key = name.removesuffix(":")
         if key in values:
-            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one value")
         try:
             values[key] = value if key == name else json.loads(value)
         except (ValueError, RecursionError):

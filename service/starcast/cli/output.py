@@ -161,7 +161,7 @@ def confirm(question: str, unchanged: str) -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(
-            f"{unchanged}: the question needs a terminal", hint="add --yes to skip the question"
+            f"{unchanged}: confirmation needs a terminal", hint="add --yes to skip the question"
         )
     try:
         # The question goes to stderr, because stdout holds only data.

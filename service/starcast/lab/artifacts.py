@@ -223,8 +223,9 @@ class Artifacts(Connection):
             cascade: also delete the forests and schedules that depend on the artifact.
             wait: if another process is changing the stores, wait until it has finished instead of
                 failing.
-            method: bolt (delete the rows), import (load the remaining rows into a new store;
-                embedded Neo4j only), or auto (the faster of the two).
+            method: load method: bolt (delete the rows over the Bolt protocol), import (load the
+                remaining rows into a new store; embedded Neo4j only), or auto (the faster of the
+                two).
 
         Returns:
             The ids of the deleted artifacts, as ``dropped``.
@@ -298,8 +299,8 @@ class Artifacts(Connection):
     ) -> Facts:
         """Store a network, so that commands find the network by spec or name, without the file.
 
-        The network is stored in PostgreSQL. To query it in Neo4j, run ``starcast ingest``. Ingests,
-        runs and experiments also store the networks that they use.
+        The network is stored in PostgreSQL. To query the network in Neo4j, run ``starcast ingest``.
+        Ingests, runs and experiments also store the networks that they use.
 
         Args:
             network: a file with a network, such as germany50.graphml. In Python also a `Network`.

@@ -243,7 +243,7 @@ class Connection:
     def _check_open(self) -> None:
         if self._is_closed:
             raise UnavailableError(
-                "the lab is closed", hint="call starcast.connect() to open a new one"
+                "the lab is closed", hint="call starcast.connect() to open a new lab"
             )
 
     def _load_network(self, spec_or_name: str) -> "Network | None":

@@ -96,7 +96,8 @@ class Experiments(Connection):
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
-                f"{several} has several values", hint="specify one value, or call lab.experiment()"
+                f"the axis {several} has several values",
+                hint="specify one value, or call lab.experiment()",
             )
         (point,) = Grid(given).points()
         if store:
@@ -355,7 +356,7 @@ class Experiments(Connection):
             if not stored.grid:
                 raise InputError(
                     f"the experiment '{name}' has no grid, only single runs",
-                    hint=f"list its runs with 'starcast experiment show {name}'",
+                    hint=f"list the runs with 'starcast experiment show {name}'",
                 )
             return as_toml(stored.grid)
 

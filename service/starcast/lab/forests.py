@@ -306,7 +306,7 @@ class Forests(Artifacts):
                     hint="add a construction, such as 'S5 multiple'",
                 )
             if first_symbol() != 1:
-                self.reporter.say("labels of stored forests have the symbols 1..n")
+                self.reporter.say("labels in stored forests consist of the symbols 1..n")
             with labels_from(1):
                 return self.show(str(source), kind="forest", verify=verify)
         if verify:

@@ -526,5 +526,5 @@ def _read_proof(file: Path) -> str:
         raise unreadable(file, error) from None
     except UnicodeDecodeError:
         raise RejectedError(
-            f"{file} is not a proof in text format", hint="create it again with `out`"
+            f"{file} is not a proof in text format", hint="create the proof again with `out`"
         ) from None

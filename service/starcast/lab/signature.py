@@ -324,6 +324,6 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     if suffix.lower() not in {"", *suffixes}:
         held = suffixes[0].removeprefix(".").upper()
         raise InputError(
-            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
+            f"the file format is {held}, but the file name ends in '{suffix}': {out}",
             hint=f"use a name that ends in {suffixes[0]}, and convert the file afterwards",
         )

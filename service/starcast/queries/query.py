@@ -108,7 +108,7 @@ def _check_order(name: str, fields: dict[str, list[str]]) -> None:
         hint = f"{did_you_mean(name, FIELDS)}the fields are {', '.join(FIELDS)}"
         raise InputError(f"unknown field '{name}'", hint=hint)
     if name in fields:
-        raise InputError(f"the field '{name}' is repeated", hint="remove one of them")
+        raise InputError(f"the field '{name}' is repeated", hint="remove one of the fields")
     for later in FIELDS[FIELDS.index(name) :]:
         if later in fields:
             message = f"the field '{name}' must come before '{later}'"

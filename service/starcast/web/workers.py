@@ -141,8 +141,8 @@ class _Worker:
             raise _stopping() from None
         except WorkerKilledError:
             raise LimitError(
-                "a worker process ended while it was computing",
-                hint="memory may have run out: request a smaller topology",
+                "a worker process was killed during the computation; memory may have run out",
+                hint="request a smaller topology",
             ) from None
 
 
