@@ -41,7 +41,8 @@ class IngestOptions(TypedDict, total=False):
         root: label of the root of forests and schedules (default: rank 0, the identity). In Python
             also a rank.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
-            send and one to receive), both, or default (the first one that each algorithm supports).
+            send and one to receive), both, or default (the first port model that each algorithm
+            supports).
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.

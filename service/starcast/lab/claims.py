@@ -251,7 +251,8 @@ class Claims(Connection):
         A claim that was checked in only one of the runs is listed too.
 
         Args:
-            before: number of the earlier verification run, as ``claims runs`` lists it.
+            before: number of the earlier verification run; ``starcast claims runs`` lists the
+                numbers.
             after: number of the later verification run.
 
         Raises:
@@ -273,7 +274,7 @@ class Claims(Connection):
         and one row for each claim.
 
         Args:
-            run: number of the verification run, as ``claims runs`` lists it.
+            run: number of the verification run; ``starcast claims runs`` lists the numbers.
 
         Raises:
             NotFoundError: there is no such run.

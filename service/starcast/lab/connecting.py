@@ -58,7 +58,7 @@ def connect(
             files, or folders of paper packs.
         reporter: receives messages and progress: a `starcast.support.progress.Reporter`, or a
             function that takes a string, such as ``print`` (default: none are shown).
-        settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
+        settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists all settings.
 
     Returns:
         The lab, which is a context manager.

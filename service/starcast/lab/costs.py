@@ -84,8 +84,8 @@ class Costs(Connection):
                 gather or alltoall, each destination gets a message of this size.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            segments: number of equal parts into which a message, or each tree's share of it, is
-                divided; ``best`` is the number with the shortest time.
+            segments: number of equal parts into which a message, or each tree's share of a message,
+                is divided; ``best`` is the number with the shortest time.
             messages: number of unit messages, for algorithms that send unit messages (default: the
                 value of ``segments``).
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
@@ -101,8 +101,8 @@ class Costs(Connection):
             experiment: show the stored runs of this experiment, instead of costs on a topology.
             table: the paper's table that the runs of ``experiment`` fill, such as
                 tseng-sheu-1997-table-1.
-            conditions: use only runs of ``experiment`` with this value, such as topology=S5. Can be
-                repeated: several values of one axis are alternatives.
+            conditions: use only runs of ``experiment`` that meet this condition, such as
+                topology=S5. Can be repeated: several values of one axis are alternatives.
 
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is

@@ -369,7 +369,7 @@ class Experiments(Connection):
 
         Args:
             names: names of experiments.
-            out: output file, such as crossovers.json.gz; it is compressed if its name ends in .gz.
+            out: output file, such as crossovers.json, or crossovers.json.gz for a compressed file.
 
         Raises:
             NotFoundError: an experiment is not stored.
@@ -458,8 +458,8 @@ class Experiments(Connection):
             names: names of experiments, or numbers of runs.
             across: also pair runs that differ in this axis: topology, ports, root, execution, t_s
                 or t_c. Can be repeated.
-            conditions: compare only runs with this value, such as topology=S5. Can be repeated:
-                several values of one axis are alternatives.
+            conditions: compare only runs that meet this condition, such as topology=S5. Can be
+                repeated: several values of one axis are alternatives.
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
                 ``segments`` (per tree). If several runs of a side qualify, the fastest is used.

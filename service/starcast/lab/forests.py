@@ -158,7 +158,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             blocks: verify the closed form of a construction block by block, up to S16 (needs
                 numba).
             jobs: number of processes.
@@ -276,7 +276,7 @@ class Forests(Artifacts):
                 ``starcast forest build`` wrote; or the id of a stored forest. In Python also a
                 `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             verify: also check that the counts and checksums in Neo4j equal the values recorded when
                 the forest was stored.
             options: root, and arguments of the construction; see `ForestOptions`.
@@ -341,10 +341,11 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw the links of the topology; the more trees use a link, the wider it is.
+            load: draw the links of the topology; the more trees use a link, the wider the link is
+                drawn.
             layout: arrangement of the nodes: a layout of ``topology draw`` (default: by the levels
                 of each tree; with ``load``, the default of the topology).
             force: draw even if the tree has more than 128 nodes.
@@ -395,7 +396,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             to: format of the file.
             tree: number of the only tree to write, from 0 (default: all trees).
             options: root, and arguments of the construction; see `ForestOptions`.

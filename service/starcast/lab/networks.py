@@ -248,7 +248,7 @@ class ScheduleOptions(TypedDict, total=False):
 
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
-            to receive). Default: the first one that the algorithm supports; all for a file.
+            to receive). Default: the first port model that the algorithm supports; all for a file.
         root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
             identity). In Python also a rank.
         segments: number of equal parts into which each tree's share of a message is divided, for
@@ -259,7 +259,7 @@ class ScheduleOptions(TypedDict, total=False):
         base: construction whose trees the algorithm uses, for algorithms such as forest and
             dimension-change.
         expand: include the rows of all sources. Otherwise, a symmetric schedule has only the rows
-            of one source, and their translations are the rows of the other sources.
+            of one source; the rows of the other sources are translations of these rows.
         file_format: format of the schedule file (default: detected from the content or, failing
             that, from the suffix).
     """

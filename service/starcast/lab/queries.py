@@ -97,7 +97,7 @@ class Queries(Connection):
                 arguments.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
-            drawable: before the query runs, raise InputError if its result could not be drawn.
+            drawable: raise InputError before the query runs if the result cannot be drawn.
             values: values of the query's parameters, as keyword arguments.
 
         Returns:

@@ -88,8 +88,7 @@ class Records(Connection):
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
             folder: folder with your own records.
-            fresh: start without the known record, which is replaced only if the search finds a
-                better one.
+            fresh: start without the known record; only a better record replaces the known record.
             executor: a `concurrent.futures.Executor` that runs the searches (default: this
                 process).
             shard: run only part I of N of the searches, and write the results to ``out`` instead of

@@ -97,7 +97,7 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
 
     Args:
         names: the names of the axes.
-        kind: the type of their values on the command line: ``str`` or ``list[str]``.
+        kind: the type of the values on the command line: ``str`` or ``list[str]``.
     """
     # A TypedDict written as a class would repeat the list of axes in `AXES`.
     items = {

@@ -258,13 +258,13 @@ class Simulations(Connection):
         (.goal, .xml or .json; CSV for any other suffix).
 
         In MSCCL XML files and MSCCL++ plans, the id of a GPU is the rank of a node. The thread
-        blocks are executed. If they violate a rule, the error names the rank, thread block and step
-        of the first violation.
+        blocks are executed. If the thread blocks violate a rule, the error names the rank, thread
+        block and step of the first violation.
 
-        In GOAL files, a rank is the rank of a node. A file written by starcast contains its units
-        and steps. In other files, each send carries one unit, and starts in the first step that
-        ``requires`` and the port model permit; the unit is determined from the sender and receiver,
-        or from the tag.
+        In GOAL files, a rank is the rank of a node. A GOAL file written by starcast contains the
+        units and steps of the schedule. In other files, each send carries one unit, and starts in
+        the first step that ``requires`` and the port model permit; the unit is determined from the
+        sender and receiver, or from the tag.
 
         The first line of a CSV file names the columns: step, sender, port and unit, and optionally
         tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are

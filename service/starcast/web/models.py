@@ -336,7 +336,7 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points to connect by straight lines: the spots, and points between them"
+        description="points to connect by straight lines: all spots and intermediate points"
     )
 
 
@@ -419,7 +419,7 @@ class ComparisonResource(BaseModel):
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
-    summary: JsonRows = Field(description="for each side its runs, best rows and verdicts")
+    summary: JsonRows = Field(description="algorithms, networks and counts of each side")
     reasons: dict[str, int] = Field(
         description="for each reason why rows are not comparable, the number of such rows"
     )
