@@ -50,12 +50,12 @@ class TopologyResource(BaseModel):
     reverse_ports: list[int] = Field(
         description="for each of `ports`, the port of the same link at the neighbour"
     )
-    diameter: int | None = Field(description="largest distance; null if unknown")
+    diameter: int | None = Field(description="largest distance between two nodes; null if unknown")
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="number of nodes at distance 0, 1, ... from a node; without translations, "
-        "number of ordered pairs of endpoints"
+        description="number of nodes at distance 0, 1, ... from any node or, if this depends on "
+        "the node, number of ordered pairs of endpoints at distance 0, 1, ..."
     )
     has_translations: bool
     translation_keeps_ports: bool
@@ -68,7 +68,7 @@ class TopologyResource(BaseModel):
     )
     constructions: list[str]
     algorithms: list[AlgorithmName]
-    layouts: list[LayoutEntry] = Field(description="the first layout is the default")
+    layouts: list[LayoutEntry] = Field(description="the available layouts, the default first")
     labels_url: str
     neighbours_url: str
 
@@ -151,7 +151,9 @@ class SimulationResource(BaseModel):
 
     schedule: str
     faults: list[str]
-    expanded: bool = Field(description="whether a symmetric schedule was expanded to all sources")
+    expanded: bool = Field(
+        description="whether a symmetric schedule was expanded to the rows of all sources"
+    )
     steps: int
     transmissions: int
     largest_packet: int
@@ -159,7 +161,7 @@ class SimulationResource(BaseModel):
     missing: int = Field(
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
-    undelivered: list[Undelivered] = Field(description="the first undelivered pairs")
+    undelivered: list[Undelivered] = Field(description="the first pairs that were not delivered")
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
@@ -378,7 +380,7 @@ class PanelData(BaseModel):
     name: str
     curves: list[CurveData]
     bounds: list[CurveData] = Field(
-        description="the lower bound for each value of the axes ``across``"
+        description="the lower bound for each combination of values of the axes ``across``"
     )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(
@@ -419,7 +421,9 @@ class ComparisonResource(BaseModel):
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
-    summary: JsonRows = Field(description="algorithms, networks and counts of each side")
+    summary: JsonRows = Field(
+        description="for each side: algorithms, networks, and numbers of runs and verdicts"
+    )
     reasons: dict[str, int] = Field(
         description="for each reason why rows are not comparable, the number of such rows"
     )
@@ -455,7 +459,9 @@ class ClaimDetail(ClaimResource):
     )
     parts: list[str]
     detail: str
-    run: int | None = Field(description="number of the stored verification run; null if none")
+    run: int | None = Field(
+        description="number of the verification run that stored the verdict; null if none"
+    )
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
     cypher: str | None = Field(description="a Cypher statement that shows the counterexample")

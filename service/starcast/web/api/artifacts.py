@@ -41,7 +41,9 @@ ExpandParameter = Annotated[
 ]
 FaultParameter = Annotated[
     list[str],
-    Query(description="faulty node or link: 21345 or 12345-21345; 21345@3 fails from step 3 on"),
+    Query(
+        description="faulty node (21345) or link (12345-21345); with @3 appended, from step 3 on"
+    ),
 ]
 
 

@@ -41,7 +41,7 @@ AcrossParameter = Annotated[
 ]
 ConditionsParameter = Annotated[
     list[str],
-    Query(alias="condition", description="compare only runs that meet this, such as topology=S5"),
+    Query(alias="condition", description="condition on the compared runs, such as topology=S5"),
 ]
 #: Maximum number of runs that are read for a response. Reading a run takes about 0.4 ms.
 MAX_RUNS = 10_000

@@ -42,7 +42,7 @@ class ProblemDetails(BaseModel):
     type: str = Field(description="kind of error, as a URN", examples=[f"{_PREFIX}input"])
     title: str = Field(description="kind of error, in words")
     status: int = Field(description="HTTP status")
-    detail: str = Field(description="one sentence that names the problem and the value")
+    detail: str = Field(description="sentence that names the problem and the invalid value")
     hint: str = Field(description="suggested action; may be empty")
     instance: str = Field(description="path of the request")
 

@@ -25,7 +25,7 @@ FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(
         alias="format",
-        description="format of the response, also as a suffix of the path: .json, .csv, .svg",
+        description="format of the response; a path suffix has the same effect: .json, .csv, .svg",
     ),
 ]
 #: Maximum number of items on a page of a listing, which is also the default number.
