@@ -287,11 +287,11 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     """Return the distances from the root in a graph given by a neighbour table.
 
     Args:
-        neighbours: ranks, ``[ports, nodes]``.
+        neighbours: ranks of the neighbours, ``[ports, nodes]``.
         root: rank of the root.
 
     Returns:
-        int32 ``[nodes]``; -1 for unreachable nodes.
+        The distances, int32 ``[nodes]``; -1 for unreachable nodes.
     """
     distances = np.full(neighbours.shape[1], -1, dtype=np.int32)
     distances[root] = 0
@@ -315,7 +315,7 @@ def tree_levels(parent: Ranks, root: int) -> Ranks:
         root: rank of the root.
 
     Returns:
-        int32 ``[nodes]``; -1 for a node that has no path to the root.
+        The levels, int32 ``[nodes]``; -1 for a node that has no path to the root.
     """
     nodes = np.arange(len(parent), dtype=np.int32)
     ancestor = np.where(parent >= 0, parent, nodes)

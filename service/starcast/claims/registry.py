@@ -116,7 +116,8 @@ def checks(
     Args:
         claim_id: id of an entry in the paper's ``claims.toml``.
         given: provider of prepared objects, such as `forests`. The decorated function is called
-            once for each object. Without a provider it is called once, with only the `ClaimCheck`.
+            once for each object. Without a provider, the function is called once, with only the
+            `ClaimCheck`.
         memory: estimate of the memory that the check needs.
 
     Raises:

@@ -299,9 +299,9 @@ def list_verdicts(
     are few claims, the note also contains the evidence for each verdict.
 
     Args:
-        verdicts: the verdicts.
-        requested: the requested claims.
-        sizes: the topologies, if they were given instead of a level.
+        verdicts: the verdicts to list.
+        requested: the requested claims, with or without a verdict.
+        sizes: the specs of topologies that were given instead of a level; otherwise None.
         run: a phrase that names the stored verification run, or says that nothing is stored.
         failure: the error that prevented the storage of the verdicts, or None.
     """
@@ -332,7 +332,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return the columns of a claim's verdict; an empty row if it has no verdict."""
+    """Return the columns of a claim's verdict; an empty row if the verdict is None."""
     if verdict is None:
         return {}
     return {

@@ -169,7 +169,7 @@ class Task:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of this task. A worker process must load their packs first."""
+        """The claims of this task. A worker process must load the packs of these claims first."""
         return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 A candidate is a word that the shell suggests. Completion prints no errors: if anything fails, such
 as a connection, there are no candidates. The catalogues of constructions and algorithms need numpy,
-so each is imported only when one of its names is completed.
+so each catalogue is imported only when one of its names is completed.
 """
 
 import io

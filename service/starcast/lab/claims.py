@@ -33,7 +33,7 @@ class ClaimFacts(Facts):
 
     Args:
         values: the properties of the claim, by name.
-        verdict: the claim's newest stored verdict.
+        verdict: the newest stored verdict on the claim, or None.
     """
 
     def __init__(self, values: Mapping[str, Any], verdict: "Verdict | None") -> None:
@@ -315,10 +315,11 @@ class Claims(Connection):
                 prefix of the claim ids.
 
         Returns:
-            The folder.
+            The path of the folder.
 
         Raises:
-            InputError: the folder exists, its name has no letters, or it cannot be written.
+            InputError: the folder exists or cannot be written, or its name has no letters or forms
+                the key of a built-in paper pack.
 
         Example:
             $ starcast claims new mypaper

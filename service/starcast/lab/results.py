@@ -119,8 +119,8 @@ class RunTable(Table):
     """The costs of a run: simulated, closed form and lower bound, with gaps (time / lower bound).
 
     Attributes:
-        run: the run with its parameters and costs. ``run.id`` is its number, or None if it was not
-            stored.
+        run: the run with its parameters and costs. ``run.id`` is the number of the run, or None if
+            the run was not stored.
     """
 
     run: "Run" = field(kw_only=True)

@@ -313,7 +313,7 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return the error for a schedule that violates its model or, without faults, misses units.
+    """Return the error for a schedule that violates its port model or misses units without faults.
 
     Return None if the execution succeeded.
     """

@@ -106,7 +106,7 @@ def _ports(topology: Topology, rank: int) -> dict[int, int]:
 
 
 def _node_columns(query: Query) -> dict[str, bool]:
-    """Return the columns declared to contain nodes: by name, whether the values are lists."""
+    """Return, for each column declared to contain nodes, whether the values are lists."""
     types = {column.name: column.type for column in query.columns}
     return {name: kind.many for name, kind in types.items() if kind and kind.name == "node"}
 

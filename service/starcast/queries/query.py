@@ -324,7 +324,7 @@ class Query:
 
     Raises:
         InputError: the header is invalid, the Cypher statement writes, or its parameters differ
-            from those that the header declares; the message names the file.
+            from the parameters in the header; the message names the file.
     """
 
     path: Path
@@ -390,7 +390,7 @@ class Query:
     ) -> Iterator[InputError]:
         """Yield an error for each of ``names`` that is not in ``known``.
 
-        The name replaces ``{}`` in the message.
+        In the message, the name replaces ``{}``.
         """
         for name in names:
             if name not in known:

@@ -32,7 +32,7 @@ class LayoutEntry(BaseModel):
 
 
 class TopologyResource(BaseModel):
-    """A topology."""
+    """A topology with its counts, distances, constructions and algorithms."""
 
     spec: str
     family: str
@@ -179,7 +179,7 @@ class StoredArtifact(BaseModel):
 
 
 class StoredTopology(StoredArtifact):
-    """A stored topology."""
+    """A stored topology in a listing."""
 
     family: str | None
     nodes: int | None
@@ -193,7 +193,7 @@ class StoredTopology(StoredArtifact):
 
 
 class StoredForest(StoredArtifact):
-    """A stored forest."""
+    """A stored forest in a listing."""
 
     topology: str | None
     construction: str | None
@@ -204,7 +204,7 @@ class StoredForest(StoredArtifact):
 
 
 class StoredSchedule(StoredArtifact):
-    """A stored schedule."""
+    """A stored schedule in a listing."""
 
     topology: str | None
     collective: str | None
@@ -248,7 +248,7 @@ class QueryName(BaseModel):
 
 
 class QueryResource(QueryName):
-    """A query of a pack."""
+    """A query of a pack, with the fields of its header and its Cypher statement."""
 
     parameters: list[QueryParameter]
     columns: list[QueryColumn]
@@ -300,7 +300,7 @@ else:
 
 
 class RunResource(_Axes):
-    """A stored run."""
+    """A stored run with its parameters and results."""
 
     status: str
     error: str | None
