@@ -26,7 +26,9 @@ def test_a_new_plugin_works(
     text = (tmp_path / written.out.strip()).read_text(encoding="utf-8")
     assert not {"NAME", "FUNCTION", "SPEC"} & {*text.replace('"', " ").split()}
     assert len(text.splitlines()) < 25
-    command = written.err.strip().removeprefix("edit it, then run 'starcast ").removesuffix("'")
+    command = (
+        written.err.strip().removeprefix("edit the file, then run 'starcast ").removesuffix("'")
+    )
     used = starcast(command, "--format", "json")
     assert used.code == 0, used.err
     facts = used.json

@@ -314,7 +314,7 @@ def test_a_drawing_is_written_to_stdout_or_to_a_file(
     assert result.out.startswith("<svg ")
     file = tmp_path / "path.svg"
     written = starcast(f"{SHORTEST_PATH} -f svg --out {file}", home=home)
-    assert (written.out, written.err) == ("", f"drew the answer to {file}\n")
+    assert (written.out, written.err) == ("", f"drew the result to {file}\n")
     assert file.read_text() == result.out
 
 

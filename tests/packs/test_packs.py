@@ -163,7 +163,7 @@ def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) ->
     values = {"forest": "S4:multiple:1234", "tree": 3, "source": "1234", "target": "4321"}
     with pytest.raises(InputError, match="has no tree 3") as caught:
         query_rows(graph, "tree-path", **values)
-    assert caught.value.hint == "its trees are 0 to 2"
+    assert caught.value.hint == "choose a tree from 0 to 2"
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,10 @@ def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast)
     """The command tries to read the stores, and fails because no server is running."""
     assert "127.0.0.1:1" in refused(starcast("forest show S5:multiple:12345"), 4)[0]
     zeros = starcast("forest show S5:multiple:12345 --labels 0")
-    assert (zeros.code, zeros.err.splitlines()[0]) == (4, "stored forests have labels from 1")
+    assert (zeros.code, zeros.err.splitlines()[0]) == (
+        4,
+        "labels in stored forests consist of the symbols 1..n",
+    )
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --verify"), 4)[0]
 

@@ -189,5 +189,5 @@ def test_the_number_of_undelivered_units_that_are_not_listed_is_shown(starcast: 
 
 def test_an_experiment_is_not_written_to_a_file_of_another_format(starcast: Starcast) -> None:
     assert refused(starcast("experiment export mine --out mine.zip"), 2)[0] == (
-        "the file would hold JSON, but its name ends in '.zip': mine.zip"
+        "the file format is JSON, but the file name ends in '.zip': mine.zip"
     )

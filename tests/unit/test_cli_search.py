@@ -29,7 +29,7 @@ def test_a_search_prints_and_saves_its_record(starcast: Starcast, home: Path) ->
     (found,) = printed(result)
     assert (found["value"], found["optimal"]) == (3, True)
     path = path_of(home / "records", "congestion-trees", "Q3", {"congestion": 2})
-    assert f"kept in {path}" in result.err
+    assert f"saved the record to {path}" in result.err
     assert load_record(path).value == 3
     assert printed(starcast("search congestion-trees Q3 -f json")) == [found]
     shown = printed(starcast("records show congestion-trees Q3 -f json"))

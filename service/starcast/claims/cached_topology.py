@@ -32,7 +32,8 @@ _SEED = 1997
 class ObjectCache:
     """Cache of the objects that checks use; each object is created once.
 
-    Every new object passes through `intercept`. Mutation tests override it to corrupt objects.
+    Every new object passes through `intercept`. Mutation tests override `intercept` to corrupt
+    objects.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class ObjectCache:
         Args:
             kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
                 claim cannot be checked). The kind ``array`` also holds other results that take long
-                and that several checks need.
+                to compute and that several checks need.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """
@@ -112,7 +113,8 @@ class CachedTopology:
     Attributes:
         topology: the topology; its most used attributes are also attributes of this object.
         objects: the cache.
-        spec, n, nodes, degree, ports, label, labels, rank: those of the topology.
+        spec, n, nodes, degree, ports, label, labels, rank: the attributes of the topology with
+            these names.
     """
 
     def __init__(self, topology: Topology, objects: ObjectCache) -> None:
@@ -145,11 +147,11 @@ class CachedTopology:
     @property
     @cached
     def neighbours(self) -> Ranks:
-        """All neighbours of all nodes, int32 ``[ports, nodes]``; see `Topology.table`."""
+        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``."""
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
-        """Return another topology that shares the cache of this topology."""
+        """Return the topology with the given spec, which shares the cache of this topology."""
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
@@ -234,7 +236,7 @@ class CachedTopology:
         return parents
 
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-        """Return the port over which each node of ``tail`` reaches its node of ``head``.
+        """Return the port from each node of ``tail`` to the corresponding node of ``head``.
 
         Both arrays hold ranks and broadcast to the shape of the result. The port is 0 for a pair of
         nodes that are not neighbours.
@@ -255,8 +257,8 @@ class CachedTopology:
     def random_tree(self, seed: int, root: int = 0) -> NDArray[np.uint8]:
         """Return the ports towards the parents in a random spanning tree, uint8 ``[nodes]``.
 
-        In every round, each node adjacent to the tree joins it with probability one half, over one
-        of its links to the tree. Every spanning tree can occur.
+        In every round, each node adjacent to the tree joins it with probability one half, over a
+        random link to the tree. Every spanning tree can occur.
         """
         neighbours = self.neighbours
         rng = np.random.default_rng([_SEED, seed, root])
@@ -268,7 +270,8 @@ class CachedTopology:
             near = joined[neighbours] & ~joined
             if not near.any():
                 break  # a mutation test disconnected the graph; checkers reject the partial tree
-            # Only some adjacent nodes join: if all joined at once, all paths would be shortest.
+            # Only some adjacent nodes join: if all joined at once, all tree paths would be shortest
+            # paths.
             new = np.flatnonzero(near.any(axis=0) & (rng.random(self.nodes) < 1 / 2))
             weights = rng.random((len(neighbours), len(new)))
             chosen = np.argmax(near[:, new] * weights, axis=0)
@@ -284,11 +287,11 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     """Return the distances from the root in a graph given by a neighbour table.
 
     Args:
-        neighbours: ranks, ``[ports, nodes]``.
+        neighbours: ranks of the neighbours, ``[ports, nodes]``.
         root: rank of the root.
 
     Returns:
-        int32 ``[nodes]``; -1 for unreachable nodes.
+        The distances, int32 ``[nodes]``; -1 for unreachable nodes.
     """
     distances = np.full(neighbours.shape[1], -1, dtype=np.int32)
     distances[root] = 0
@@ -305,14 +308,14 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
 
 
 def tree_levels(parent: Ranks, root: int) -> Ranks:
-    """Return the level of each node in a tree that is given by the parents of its nodes.
+    """Return the level of each node in the tree with the given parents.
 
     Args:
         parent: rank of each node's parent, ``[nodes]``; -1 for a node without a parent.
         root: rank of the root.
 
     Returns:
-        int32 ``[nodes]``; -1 for a node that has no path to the root.
+        The levels, int32 ``[nodes]``; -1 for a node that has no path to the root.
     """
     nodes = np.arange(len(parent), dtype=np.int32)
     ancestor = np.where(parent >= 0, parent, nodes)

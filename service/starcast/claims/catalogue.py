@@ -1,4 +1,4 @@
-"""Papers, claims and their sizes: the entries of the packs' files, joined with their checks."""
+"""Papers and claims with their sizes, read from the files of packs and joined with the checks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
-#: Topology families that claims can be about, each with the smallest n that claims are about, and
-#: the spec just below this n, on which claims are also tried (see `Sizes.beyond`).
+#: Topology families of claims, each with the smallest n that claims usually cover, and the spec
+#: just below this n, on which claims are verified too (see `Sizes.beyond`).
 FAMILIES: Mapping[str, tuple[int, str]] = {
     "star": (3, "S2"),
     "nk-star": (3, "S2,1"),
@@ -84,7 +84,7 @@ def family_sizes(
     beyond: Iterable[str] | None = None,
     omit: Iterable[str] = (),
 ) -> Sizes:
-    """Return the sizes of a claim about a family: for each level, all topologies up to some n.
+    """Return the sizes of a claim about a family: for each level, all topologies up to a given n.
 
     Args:
         family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
@@ -260,7 +260,7 @@ def load(pack: str | Path) -> dict[str, Claim]:
         pack: the pack's folder, which holds ``claims.toml`` and the modules of its checks.
 
     Returns:
-        The pack's claims by id. `starcast.check` verifies these claims like those of starcast.
+        The pack's claims by id. `starcast.check` verifies these claims like starcast's own claims.
 
     Raises:
         InputError: the pack is invalid; the message names the file and the line.
@@ -350,27 +350,27 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     if entry.conjunction:
         return only()
     if given is None or not entry.notation:
-        raise InputError("its notation or its sizes are missing", hint="write both")
+        raise InputError("the notation or the sizes are missing", hint="write both")
     keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
     unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
     if unused or (given.family and given.only):
         raise InputError(
-            "its sizes have keys that exclude each other: "
+            "the sizes have keys that exclude each other: "
             f"{', '.join(sorted(given.model_fields_set))}",
             hint="write `only`, or a list for each level, or `family` with its keys",
         )
     levels = [given.quick, given.full, given.deep]
     if given.family is None:
-        # Without a family, the list of each level adds specs to those of the level before it.
+        # Without a family, the list of each level adds specs to the list of the level before it.
         added = [each or () for each in levels] if given.only is None else [given.only, (), ()]
         if not added[0] or any(isinstance(each, int) for each in added):
-            raise InputError("it has no sizes", hint='write sizes = { only = ["S4", "S5"] }')
+            raise InputError("no sizes are given", hint='write sizes = { only = ["S4", "S5"] }')
         lists = accumulate(added, lambda before, more: (*before, *more))
         sizes = Sizes(*lists)._replace(beyond=given.beyond or ())
     else:
         if given.family not in FAMILIES or not all(isinstance(each, int) for each in levels):
             raise InputError(
-                f"its sizes need one of the families {', '.join(FAMILIES)}, and the largest n of"
+                f"the sizes need one of the families {', '.join(FAMILIES)}, and the largest n of"
                 " each level",
                 hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or lists',
             )
@@ -403,7 +403,7 @@ def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Cl
                 entries[entry.id], check=each.check, memory=each.memory, section=each.section
             )
         elif not entry.conjunction:
-            hint = f'write one with @checks("{entry.id}")'
+            hint = f'write a check with @checks("{entry.id}")'
             raise file.error(f"claim {entry.id} has no check", "claim", index, "id", hint=hint)
     return joined
 
@@ -427,8 +427,8 @@ def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
     """Return claims by id, by paper (``TS``) or by the prefix of their ids (``NK.Tab1``).
 
     Args:
-        names: ids, which select a single claim, or prefixes; see `covers`. Without names, all
-            claims are selected.
+        names: ids, each of which selects a single claim, or prefixes of ids, such as ``TS`` or
+            ``NK.Tab1``. Without names, all claims are selected.
 
     Raises:
         InputError: a name selects nothing.

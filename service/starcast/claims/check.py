@@ -44,8 +44,8 @@ class Finding:
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
         counterexample: None if the relation holds everywhere. Otherwise the first place where the
-            relation is violated, with ``found`` and ``stated``, and the size: ``n``, ``k``, or its
-            spec as ``size`` outside of the families of star graphs, (n,k)-stars and hypercubes.
+            relation is violated, with ``found`` and ``stated``, and the size: ``n`` and ``k``, or
+            the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a hypercube.
         of: id of the forest or schedule that was measured; empty if there is none.
     """
 
@@ -107,7 +107,7 @@ class Evidence:
 #: The node, link or tree to which each measured value belongs: a constant, an array that broadcasts
 #: to the measured values, or a function of a value's index. A link is the pair of tail and head.
 PlaceValue = Any
-#: Keywords whose integers are ranks of nodes; a counterexample contains their labels.
+#: Keyword arguments whose integers are ranks of nodes; a counterexample contains their labels.
 _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
@@ -126,11 +126,11 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of these types that
-    broadcast to one shape. Keywords state the place of each value, such as its node or link:
-    ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
+    broadcast to one shape. Keyword arguments state the place of each value, such as its node or
+    link: ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
     ``link=(tails, heads)`` a pair of arrays; a function is called with the index of the value.
     Nodes are ranks, from which the counterexample gets labels. The first value that differs becomes
-    the counterexample, so arrays should be in rank order. The keyword ``of`` is the forest or
+    the counterexample, so arrays should be in rank order. The argument ``of`` is the forest or
     schedule to which the values belong.
 
     Attributes:
@@ -170,8 +170,8 @@ class ClaimCheck(CachedTopology):
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
         """Record whether a condition holds for all measured values.
 
-        By default a counterexample reads "found no, stated yes". The keywords ``found`` and
-        ``stated`` give other values to show.
+        By default a counterexample reads "found no, stated yes". The arguments ``found`` and
+        ``stated`` replace these values.
         """
         self._compare(what, "=", measured, True, place)
 
@@ -188,7 +188,7 @@ class ClaimCheck(CachedTopology):
         Args:
             checker: a function of `starcast.records.checkers`.
             forest: the forest.
-            relation: ``<=`` if the options contain a bound that the paper states.
+            relation: ``=``, or ``<=`` if the options contain a bound that the paper states.
             of: a name to record instead of the forest's id.
             options: further arguments of the checker.
 

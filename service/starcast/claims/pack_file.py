@@ -1,6 +1,7 @@
 """The file ``claims.toml`` of a paper pack: the entries of the paper and its claims.
 
-The file may be a user's, so its keys and types are checked. Errors name the file and the line.
+Users write such files for their own papers, so keys and types are checked. Errors name the file and
+the line.
 """
 
 import re
@@ -26,7 +27,7 @@ def _check_record(problem: str) -> str:
     return problem
 
 
-#: Strings with several lines are joined to one line.
+#: The lines of a string are joined into one line.
 _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
@@ -45,7 +46,7 @@ class _Table(pydantic.BaseModel):
 
 
 class PaperEntry(_Table):
-    """The table ``[paper]`` of ``claims.toml``; see `starcast.claims.catalogue.Paper`."""
+    """The table ``[paper]`` of ``claims.toml``; its keys are attributes of ``catalogue.Paper``."""
 
     key: _Key | None = None
     citation: _Words
@@ -74,7 +75,7 @@ class SizesEntry(_Table):
 
 
 class ClaimEntry(_Table):
-    """A table ``[[claim]]`` of ``claims.toml``; see `starcast.claims.catalogue.Claim`.
+    """A table ``[[claim]]`` of ``claims.toml``; most keys are attributes of ``catalogue.Claim``.
 
     A conjunction has no sizes.
     """
@@ -97,12 +98,12 @@ class _Document(_Table):
 
 @dataclass(frozen=True)
 class PackFile:
-    """A ``claims.toml`` that was read.
+    """The path and the parsed content of a file ``claims.toml``.
 
     Attributes:
-        path: the file.
-        text: the content of the file.
-        key: the key of the paper, with which the ids of its claims begin.
+        path: the path of the file.
+        text: the text of the file, in which errors find the line of a key.
+        key: the key of the paper, which is the prefix of its claim ids.
         paper: the table of the paper.
         claims: the tables of the paper's claims.
     """
@@ -158,8 +159,8 @@ def write_template(folder: Path) -> str:
     """Write a pack with two claims to a new folder, and return the key of its paper.
 
     Raises:
-        InputError: the folder exists, its name has no letters or gives the key of a built-in
-            paper pack, or it cannot be written.
+        InputError: the folder exists, its name has no letters or forms the key of a built-in paper
+            pack, or it cannot be written.
     """
     template = data_folder("examples") / "papers" / "mypaper"
     key = _key_of(folder)
@@ -169,7 +170,7 @@ def write_template(folder: Path) -> str:
         )
     if key in {read_pack_file(pack.folder / packs.CLAIMS).key for pack in packs.shipped()}:
         raise InputError(
-            f"the name of {folder} gives the key {key}, which a built-in paper pack has",
+            f"the name of {folder} forms the key {key}, which a built-in paper pack has",
             hint="choose another name",
         )
     try:

@@ -74,7 +74,7 @@ def unless_symmetric(size: Topology) -> bool:
 class RegisteredCheck:
     """A check function, its memory estimate, and the module that registered it.
 
-    `starcast.claims.catalogue.Claim` explains all attributes but ``origin``.
+    The attributes other than ``origin`` are copied to the `starcast.claims.catalogue.Claim`.
     """
 
     check: CheckFunction
@@ -116,7 +116,8 @@ def checks(
     Args:
         claim_id: id of an entry in the paper's ``claims.toml``.
         given: provider of prepared objects, such as `forests`. The decorated function is called
-            once for each object. Without a provider it is called once, with only the `ClaimCheck`.
+            once for each object. Without a provider, the function is called once, with only the
+            `ClaimCheck`.
         memory: estimate of the memory that the check needs.
 
     Raises:
@@ -189,7 +190,8 @@ def _two_checks(claim_id: str, origin: Origin) -> InputError:
 #
 # A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
 # execution in broadcasts(check)``. A provider yields objects on the topology of a `ClaimCheck`.
-# Sample roots are those of `CachedTopology.roots`: all nodes of small topologies, else a few.
+# Sample roots come from `CachedTopology.roots`: all nodes of a small topology, otherwise a few
+# nodes.
 
 
 #: One or several values of an argument, or a function of n that returns them.
@@ -223,7 +225,7 @@ class Execution(NamedTuple):
 
     @property
     def place(self) -> dict[str, Any]:
-        """Keyword arguments of `ClaimCheck` methods: the number M of messages, and the schedule."""
+        """Keyword arguments ``M`` (messages) and ``of`` (schedule) for `ClaimCheck` methods."""
         return {"M": self.messages, "of": self.schedule}
 
     @property
@@ -235,7 +237,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of each step's largest packet size, as a multiple of the message size."""
+        """The sum of the largest packet sizes of all steps, as a multiple of the message size."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:
@@ -259,7 +261,7 @@ def execute(
 def forests(
     construction: str, *, roots: int | None = 1, **arguments: ArgumentValue
 ) -> Provider[Forest]:
-    """Return a provider of the forests of a construction at the sample roots.
+    """Return a provider that yields the forest of a construction at each sample root.
 
     Args:
         construction: name in the catalogue of constructions.
@@ -282,7 +284,7 @@ def executions(
     roots: int | None = 1,
     **arguments: Choices,
 ) -> Provider[Execution]:
-    """Return a provider of the executions of an algorithm at the sample roots.
+    """Return a provider that yields executions of an algorithm at each sample root.
 
     Each schedule is executed by `ClaimCheck.execute`, which records that it is valid.
 

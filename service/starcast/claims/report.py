@@ -139,7 +139,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
     Args:
         verdicts: the verdicts to report.
-        about: provenance for the top of the page, as text by label.
+        about: provenance for the top of the page, as strings by label.
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
@@ -156,7 +156,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return the claims page as one HTML file; the arguments are those of `markdown`."""
+    """Return the claims page as one HTML file, for the same arguments as `markdown`."""
     values = page_values(rows(verdicts), about)
     return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
 
@@ -296,13 +296,13 @@ def list_verdicts(
     """Return verdicts with their claims, in the order of the papers.
 
     The table's note counts the verdicts of each paper and the claims without a verdict. If there
-    are few claims, it also gives the evidence for each verdict.
+    are few claims, the note also contains the evidence for each verdict.
 
     Args:
-        verdicts: the verdicts.
-        requested: the requested claims.
-        sizes: the topologies, if they were given instead of a level.
-        run: a phrase for the verification run that holds the verdicts.
+        verdicts: the verdicts to list.
+        requested: the requested claims, with or without a verdict.
+        sizes: the specs of topologies that were given instead of a level; otherwise None.
+        run: a phrase that names the stored verification run, or says that nothing is stored.
         failure: the error that prevented the storage of the verdicts, or None.
     """
     listed = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in rows(verdicts)]
@@ -332,7 +332,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return the columns of a claim's verdict; an empty row if it has no verdict."""
+    """Return the columns of a claim's verdict; an empty row if the verdict is None."""
     if verdict is None:
         return {}
     return {
@@ -395,7 +395,7 @@ def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
 
 
 def _verdict_column(verdict: str) -> str:
-    """Return the name of the column that counts a verdict: the verdict without blanks."""
+    """Return the column name for the count of a verdict, with underscores instead of spaces."""
     return verdict.replace(" ", "_")
 
 

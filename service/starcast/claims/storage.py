@@ -1,6 +1,6 @@
 """Storage of verification runs: evidence and verdicts as PostgreSQL rows.
 
-Every function works in the given session and never commits.
+Every function uses the given session and never commits.
 """
 
 from collections import Counter
@@ -150,7 +150,7 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
 
 
 def load_newest(session: Session, before: int | None = None) -> ClaimRun:
-    """Return the newest verification run, or the newest one before the run ``before``.
+    """Return the newest verification run, or the newest run before the run number ``before``.
 
     Raises:
         NotFoundError: there is no such run.
@@ -214,10 +214,10 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 
 
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict | None]]:
-    """Return the newest verdict of each claim of the loaded packs, and its run, by claim id.
+    """Return, by claim id, the newest verdict on each claim in the loaded packs, with its run.
 
-    The verdict is None if its pack has changed since the run, because the verdict may be about
-    another statement. Only verdicts of claims that fail are returned with their evidence.
+    The verdict is None if the claim's pack has changed since the run, because the verdict may be
+    about another statement. Only verdicts of claims that fail are returned with their evidence.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(

@@ -1,4 +1,4 @@
-"""Verdicts on claims: the single rule that derives them from evidence, and their descriptions."""
+"""Verdicts on claims: the rule that derives verdicts from evidence, and their descriptions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Return the asides in evidence by kind and words: a list of (size, aside) for each pair."""
+    """Return the asides in evidence, by kind and words, as lists of pairs (size, aside)."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:

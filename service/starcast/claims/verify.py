@@ -89,7 +89,7 @@ def run_check(
 
 
 def require_memory(claim: Claim, spec: str) -> None:
-    """Check that the arrays of a claim's check fit into memory at a size.
+    """Check that the arrays for the verification of a claim on a topology fit into memory.
 
     Raises:
         LimitError: the arrays do not fit.
@@ -117,7 +117,9 @@ def requested_sizes(
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)
-            raise InputError(f"claim {claim.id} is not about {spec}", hint=f"verify it on {quick}")
+            raise InputError(
+                f"claim {claim.id} is not about {spec}", hint=f"verify the claim on {quick}"
+            )
     return sort_sizes(sizes)
 
 
@@ -167,7 +169,7 @@ class Task:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of this task. A worker process must load their packs first."""
+        """The claims of this task. A worker process must load the packs of these claims first."""
         return tuple(map(catalogue.find_claim, self.claim_ids))
 
     @cached_property
@@ -254,7 +256,8 @@ def run_tasks(
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
     perform: Callable[[Task], tuple[Evidence, ...]] = run_task
-    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source.
+    # Processes on this machine load plug-ins by name. The workers of a cluster load plug-ins from
+    # packed source code.
     if (executor or count > 1) and not getattr(executor, "is_remote", False):
         perform = partial(_run_in_worker, plugins.loadable())
     work = parallel.Workload(
@@ -299,9 +302,9 @@ def verify_claims(
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: sizes to verify.
+        level: the sizes to verify: ``quick``, ``full`` or ``deep``.
         sizes: specs to verify instead of a level.
-        jobs: number of processes; see `run_tasks`.
+        jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
         executor: executor that runs the checks (default: processes on this machine).
 

@@ -26,7 +26,7 @@ _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
 
 class _Root(TyperGroup):
-    """The root command, which imports a command group only when it is used, to start quickly.
+    """The root command, which imports command groups on demand, so that it starts quickly.
 
     The options ``--quiet`` and ``--verbose`` are added to all commands.
     """
@@ -62,7 +62,7 @@ class _Root(TyperGroup):
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the command line up to the command's name.
 
-        Errors quote the input; special characters are escaped, and long input is shortened.
+        Error messages quote the input with special characters escaped, and shorten long input.
         """
         with _clean_errors():
             return super().make_context(*arguments, **options)
@@ -70,7 +70,7 @@ class _Root(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command.
 
-        Errors quote the input; special characters are escaped, and long input is shortened.
+        Error messages quote the input with special characters escaped, and shorten long input.
         """
         with _clean_errors():
             return super().invoke(ctx)
@@ -96,7 +96,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """Change the error for an unknown option if it is an option of the root command.
+    """Change the error for an unknown option if the root command has this option.
 
     The new message states that the option belongs before the command.
     """
@@ -111,7 +111,7 @@ def _show_place(error: Any, ctx: Any) -> None:
 
 
 def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
-    """Yield all commands in a list of commands and groups, including those within groups."""
+    """Yield the given commands, and the commands within the given groups."""
     for command in listed.values():
         if hasattr(command, "commands"):
             yield from _leaves(command.commands)
@@ -189,7 +189,7 @@ def root(
             "--quiet",
             "-q",
             callback=context.set_quiet,
-            help="Print results, warnings and errors only; may also follow a command.",
+            help="Print only results, warnings and errors. Can also follow a command.",
         ),
     ] = False,
     verbose: Annotated[  # noqa: ARG001
@@ -217,7 +217,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Remember the global flags for the command, and load the plug-ins."""
+    """Store the global flags for the command, and load the plug-ins."""
     ctx.obj = {
         "home": home, "neo4j_uri": neo4j_uri, "postgres_uri": postgres_uri,
         "plugins": plugin or None,
@@ -228,8 +228,8 @@ def root(
 def main() -> None:
     """Run the command line and exit with a documented code.
 
-    An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, a traceback is
-    printed too if the exception is unexpected, or was caused by a plug-in or a server.
+    An error is printed as one sentence with a hint. With ``STARCAST_DEBUG`` set, the traceback of
+    an unexpected exception, or of one caused by a plug-in or a server, is printed too.
     """
     # By default, garbage is collected hundreds of times while a command imports its libraries. This
     # takes a tenth of a short command's time, and finds nothing.

@@ -1,9 +1,9 @@
 """The command groups ("nouns") and commands, and functions that add them to the root command.
 
 A command line usually needs one group, so each function imports the operations of its commands only
-when it is called. Only the help of the root command needs all groups. The commands ``demo``,
-``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are defined below
-the table `PARTS`.
+when the function is called. Only the help of the root command needs all groups. The commands
+``demo``, ``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are
+defined below the table `PARTS`.
 """
 
 import os
@@ -212,7 +212,7 @@ def _query(app: typer.Typer) -> None:
 def _run(app: typer.Typer) -> None:
     from starcast.lab.experiments import Experiments
 
-    noun = add_noun(app, "run", "Runs: execute and price a run; list and show stored runs.")
+    noun = add_noun(app, "run", "Runs: execute a run and compute costs; list and show stored runs.")
     command(noun, "once", Experiments.run)
     command(noun, "list", Experiments.runs, printer=results.wide_table)
     command(noun, "show", Experiments.show_run)
@@ -222,7 +222,7 @@ def _run(app: typer.Typer) -> None:
 def _experiment(app: typer.Typer) -> None:
     from starcast.lab.experiments import Experiments
 
-    noun = add_noun(app, "experiment", "Experiments: named sets of runs from a grid.")
+    noun = add_noun(app, "experiment", "Experiments: named sets of runs, defined by a grid.")
     command(noun, "run", Experiments.experiment)
     command(noun, "merge", Experiments.merge_experiment)
     command(noun, "reproduce", Experiments.reproduce, printer=results.wide_table)
@@ -266,7 +266,7 @@ def _records(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "records",
-        "Records of 'starcast search': list, show, verify, prove again, and store them.",
+        "Records of 'starcast search': list, show, verify and store them; regenerate proofs.",
     )
     command(noun, "problems", Records.problems, printer=results.wide_table)
     command(noun, "list", Records.records, printer=results.wide_table)

@@ -2,7 +2,7 @@
 
 A candidate is a word that the shell suggests. Completion prints no errors: if anything fails, such
 as a connection, there are no candidates. The catalogues of constructions and algorithms need numpy,
-so each is imported only when one of its names is completed.
+so each catalogue is imported only when one of its names is completed.
 """
 
 import io
@@ -218,7 +218,8 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the ids of stored artifacts.
 
-    For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind.
+    For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind are
+    returned.
     """
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)

@@ -2,8 +2,8 @@
 
 Flags of a command override global flags; both override environment variables and settings files.
 The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
-does not list them. Their callbacks run just before the command: after its options are parsed and
-``--help`` is handled.
+does not list them. The callbacks of these two flags run just before the command, after the options
+of the command are parsed and ``--help`` is handled.
 """
 
 import logging
@@ -41,8 +41,8 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
     Args:
         ctx: the context of the command.
-        flags: settings given as flags of the command. Unless they are None, they override global
-            flags.
+        flags: settings given as flags of the command. A flag that is not None overrides the global
+            flag.
 
     Raises:
         InputError: a setting is invalid.
@@ -52,12 +52,12 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return the flags --home and --plugin of a command line with their values.
+    """Return the flags --home and --plugin of a command line, with their values, as one string.
 
     The flags are added to the commands in hints.
     """
-    # The flags are not taken from Click's context, because an error may occur before it contains
-    # them.
+    # The flags are not taken from Click's context, because an error may occur before the context
+    # contains them.
     flags = []
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -120,8 +120,8 @@ def _is_set(name: str) -> bool:
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
-        # The name may also occur in a comment or a value. Then the settings are loaded without
-        # need, which only takes time.
+        # The name may also occur in a comment or a value. The settings are then loaded
+        # unnecessarily, which only takes time.
         return name.encode() in config_file().read_bytes()
     except OSError:
         # An unreadable file is reported when the command loads its settings.

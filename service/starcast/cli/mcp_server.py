@@ -1,8 +1,8 @@
-"""The server of ``starcast mcp``, which answers the questions of MCP clients, such as AI agents.
+"""The server of ``starcast mcp``, which answers requests of MCP clients, such as AI agents.
 
-The server speaks the Model Context Protocol (MCP) over stdin and stdout. Its tools are the
-read-only operations of `Lab`, with their parameters and docstrings. Operations run in worker
-processes with limits on time and memory, as for web pages.
+The server speaks the Model Context Protocol (MCP) over stdin and stdout. The tools are read-only
+operations of `Lab`, with the same parameters and docstrings. Operations run in worker processes,
+with the same kind of limits on time and memory as web pages.
 """
 
 import json
@@ -29,7 +29,7 @@ from starcast.support.text import to_json
 from starcast.support.vocabulary import NETWORK_SUFFIXES
 from starcast.web.workers import Workers
 
-#: Maximum size of a tool's answer in bytes; parts of a larger answer are omitted.
+#: Maximum size of a tool's result in bytes; parts of a larger result are omitted.
 MAX_ANSWER = 100_000
 #: Seconds that a call may take in addition to the time limit of a query.
 _EXTRA_SECONDS = 5.0
@@ -49,9 +49,9 @@ PAGES = (
 _INSTRUCTIONS = (
     "starcast builds interconnection networks, spanning trees and schedules, and verifies them by"
     " execution. A topology is a spec such as S5, Q4 or Mesh4x5. `ask` runs Cypher on the stored"
-    " graph; read the resource of the page `schema` first. `query` runs a prepared question;"
-    " `queries` lists them. The other tools compute, and need no stored data, except `compare` and"
-    " `topologies`. All tools only read."
+    " graph; read the resource of the page `schema` first. `query` runs a query of a pack;"
+    " `queries` lists these queries. The other tools compute, and need no stored data, except"
+    " `compare` and `topologies`. All tools only read."
 )
 #: Parameters for which a text with a slash could be the path of a file.
 _NAMES = {"topology", "source", "construction", "algorithm"}
@@ -186,7 +186,8 @@ def _write(result: Any) -> str:
         # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
-            f"the first {len(rows):,} of {len(result.rows):,} rows: ask for fewer. {result.note}"
+            f"only the first {len(rows):,} of {len(result.rows):,} rows fit: ask for fewer rows."
+            f" {result.note}"
         ).strip()
         if not rows:
             note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"
@@ -201,7 +202,7 @@ def _cut(facts: dict[str, Any]) -> str:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))
         omitted.append(largest)
         facts = {name: value for name, value in facts.items() if name != largest}
-        facts["note"] = f"too large, so omitted: {', '.join(omitted)}"
+        facts["note"] = f"omitted, because the result is too large: {', '.join(omitted)}"
     return text
 
 

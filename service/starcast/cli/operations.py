@@ -93,7 +93,7 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter for an option of a command, which is None if the option is not given."""
+    """Return a parameter for an option of a command; without the option, its value is None."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -115,7 +115,7 @@ _WORKERS = _option(
     "workers",
     str,
     metavar="dask:ADDRESS",
-    help="Compute on the workers of a Dask cluster, such as dask:tcp://HOST:8786.",
+    help="Compute on the Dask cluster with this scheduler, such as dask:tcp://HOST:8786.",
 )
 
 
@@ -136,7 +136,8 @@ def command(
         name: the name of the command.
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
-        settings: annotations of the options for settings, by the names of the settings.
+        settings: for each setting that gets an option, the annotation of the option, keyed by
+            setting name.
         printer: prints the result (default: the printer in `PRINTERS` for the class of the result).
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
@@ -228,7 +229,7 @@ def expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
 
 
 def documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
-    """Return the parsed docstring of an operation, including the options in ``**options``."""
+    """Return the parsed docstring of an operation, including the items of ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
@@ -278,7 +279,7 @@ def kind_of(annotation: Any) -> tuple[Any, Shell]:
         annotation, shell = get_args(annotation)
     kind = shell.type or annotation
     if kind is dict:
-        # Typer has no mappings: `_parse_values` reads the words name=TEXT.
+        # Typer does not support mappings, so `_parse_values` parses words such as name=TEXT.
         return list[str], shell
     # Typer accepts `list`, but not `Sequence`.
     return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
@@ -315,7 +316,7 @@ def call(
     """Call an operation with the values on the command line.
 
     Values that are omitted have the defaults of the operation. Query parameters may also be given
-    as a mapping. If a plug-in prints something, it goes to stderr, because stdout is for results.
+    as a mapping. Text that a plug-in prints goes to stderr, because stdout is for results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
@@ -345,12 +346,12 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
         name, sign, value = argument.partition("=")
         if not sign or not name.removesuffix(":"):
             raise InputError(
-                f"'{argument}' does not give a parameter a value",
+                f"'{argument}' assigns no value to a parameter",
                 hint="write name=TEXT, or name:=JSON for numbers, lists, true and false",
             )
         key = name.removesuffix(":")
         if key in values:
-            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one value")
         try:
             values[key] = value if key == name else json.loads(value)
         except (ValueError, RecursionError):
@@ -363,7 +364,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
 
 @contextmanager
 def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
-    """Connect to the workers that ``--workers`` names, and yield an executor; else yield None.
+    """Yield an executor for the Dask cluster that ``--workers`` names; None without ``--workers``.
 
     In this context SIGTERM interrupts the command like Ctrl-C, so that the command can clean up.
 
@@ -371,7 +372,7 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
             installed.
         UnavailableError: the scheduler does not answer, or has no workers.
-        RejectedError: a worker has another version.
+        RejectedError: a worker has another version of starcast, Python or a package.
     """
     if workers is None:
         with sigterm_as_interrupt():

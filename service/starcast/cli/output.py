@@ -153,7 +153,7 @@ def confirm(question: str, unchanged: str) -> None:
     """Ask a question on the terminal, and exit unless the answer is yes.
 
     Args:
-        question: the question; the command has an option ``--yes`` to skip it.
+        question: the question; the option ``--yes`` of the command skips the question.
         unchanged: message if the answer is no, such as "nothing was deleted".
 
     Raises:
@@ -161,7 +161,7 @@ def confirm(question: str, unchanged: str) -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(
-            f"{unchanged}: the question needs a terminal", hint="add --yes to skip the question"
+            f"{unchanged}: confirmation needs a terminal", hint="add --yes to skip the question"
         )
     try:
         # The question goes to stderr, because stdout holds only data.
@@ -192,7 +192,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns that fit on the terminal after optional ones are removed in order.
+    """Return the columns that fit on the terminal; optional columns are removed in order.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.

@@ -104,7 +104,7 @@ def answer(
         for option, value in {"--layout": layout, "--out": out}.items():
             if value is not None:
                 raise InputError(
-                    f"{option} is for drawings, but the format is {output}",
+                    f"{option} applies only to drawings, but the format is {output}",
                     hint="add --format svg",
                 )
 
@@ -119,7 +119,7 @@ def answer(
             return
         from starcast.lab.results import Picture
 
-        draw(Picture(result.svg(layout), "the answer"))
+        draw(Picture(result.svg(layout), "the result"))
         if result.note:
             say(result.note)
 
@@ -191,7 +191,7 @@ def comparison(
     plot_only: Annotated[
         Plot | None,
         typer.Option(
-            "--plot-only", help="Write only one kind of plot: time, or the number of busy links."
+            "--plot-only", help="Write only one kind of plot: time, or links (busy links per step)."
         ),
     ] = None,
 ) -> Show:
@@ -326,7 +326,7 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return properties of an artifact in which nested values are replaced by strings or lists."""
+    """Return an artifact's properties with nested values converted to strings or lists."""
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 
-#: Exit code if the reader of a pipe has closed it: the code with which a shell reports SIGPIPE.
+#: Exit code if the reader has closed the pipe: the code with which a shell reports SIGPIPE.
 CLOSED_PIPE = 141
 _STDERR = 2
 #: Name of the error handler for characters that an encoding cannot represent.
@@ -56,8 +56,8 @@ def prepare() -> None:
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # Otherwise the next opened file, such as a connection to a server, would get the number
-            # of the stream, and programs that starcast starts would write to it.
+            # Otherwise the next opened file, such as a connection to a server, would get the file
+            # descriptor of the stream, and programs that starcast starts would write to it.
             opened = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: PTH123, SIM115
             os.set_inheritable(opened.fileno(), True)
             setattr(sys, name, opened)

@@ -39,9 +39,10 @@ class IngestOptions(TypedDict, total=False):
 
     Attributes:
         root: label of the root of forests and schedules (default: rank 0, the identity). In Python
-            also its rank.
+            also a rank.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
-            send and one to receive), both, or default (the first one that each algorithm supports).
+            send and one to receive), both, or default (the first port model that each algorithm
+            supports).
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -70,7 +71,7 @@ class Artifacts(Connection):
     ) -> Table:
         """Build a topology with forests and schedules, verify them, and store them.
 
-        All of them are written to Neo4j, where queries find them, and registered in PostgreSQL.
+        The artifacts are written to Neo4j, where queries find them, and registered in PostgreSQL.
 
         Topologies, forests and schedules that are already stored are not built again. If an ingest
         is interrupted or killed, no operation uses its incomplete data, and the next ingest or drop
@@ -93,8 +94,9 @@ class Artifacts(Connection):
                 The forests that the algorithms use are stored too.
             forest: a file that ``starcast forest build`` or ``Forest.save`` wrote. The forest is
                 stored under the construction name in the file. Can be repeated.
-            method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
-                new store, offline, embedded Neo4j only), or auto (the faster of the two).
+            method: load method: bolt (write the rows over the Bolt protocol while Neo4j runs),
+                import (load the rows offline into a new store; embedded Neo4j only), or auto (the
+                faster of the two).
             wait: if another process is changing the stores, wait until it has finished instead of
                 failing.
             dry_run: only estimate numbers of nodes and relationships, disk space and time; store
@@ -206,10 +208,10 @@ class Artifacts(Connection):
     ) -> Facts:
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
-        Without ``cascade``, the command fails if other artifacts depend on the given one: forests
-        and schedules on a topology, schedules on a forest. A network that a stored run or record
-        uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network is not
-        in Neo4j, the command fails.
+        Without ``cascade``, the command fails if other artifacts depend on the given artifact:
+        forests and schedules on a topology, schedules on a forest. A network that a stored run or
+        record uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network
+        is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This is faster and frees
@@ -222,8 +224,9 @@ class Artifacts(Connection):
             cascade: also delete the forests and schedules that depend on the artifact.
             wait: if another process is changing the stores, wait until it has finished instead of
                 failing.
-            method: bolt (delete the rows), import (load the remaining rows into a new store;
-                embedded Neo4j only), or auto (the faster of the two).
+            method: load method: bolt (delete the rows over the Bolt protocol), import (load the
+                remaining rows into a new store; embedded Neo4j only), or auto (the faster of the
+                two).
 
         Returns:
             The ids of the deleted artifacts, as ``dropped``.
@@ -263,7 +266,7 @@ class Artifacts(Connection):
         from starcast.stores.database.networks import drop_network
         from starcast.stores.database.sessions import lock_store
 
-        # No other process may store a run on the network at the same time.
+        # The lock is exclusive, so that no other process stores a run on the network meanwhile.
         lock = lock_store(
             self.database, f"dropping {spec}", self.reporter, wait=wait, exclusive=True
         )
@@ -281,7 +284,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return an id as it is stored: normalized, and with a network's spec, not its name."""
+        """Return the stored form of an id: normalized, with a network's spec for its name."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))
@@ -295,10 +298,10 @@ class Artifacts(Connection):
         weights: Weights | None = None,
         wait: bool = False,
     ) -> Facts:
-        """Store a network, so that commands find it by its spec or its name, without its file.
+        """Store a network, so that commands find the network by spec or name, without the file.
 
-        The network is stored in PostgreSQL. To query it in Neo4j, run ``starcast ingest``. Ingests,
-        runs and experiments also store the networks that they use.
+        The network is stored in PostgreSQL. To query the network in Neo4j, run ``starcast ingest``.
+        Ingests, runs and experiments also store the networks that they use.
 
         Args:
             network: a file with a network, such as germany50.graphml. In Python also a `Network`.
@@ -359,7 +362,7 @@ class Artifacts(Connection):
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the topologies in Neo4j with their states, and the networks only in PostgreSQL.
+        """List the topologies in Neo4j with states, and the networks that are only in PostgreSQL.
 
         The last column, ``used_by``, counts the stored forests, schedules, runs and records of each
         topology.
@@ -422,8 +425,8 @@ class Artifacts(Connection):
             artifact_id: the id of a stored topology, forest or schedule.
             kind: fail unless the id belongs to an artifact of this kind: topology, forest or
                 schedule.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                artifact was stored.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the artifact was stored.
 
         Raises:
             NotFoundError: no such artifact is stored.
@@ -439,7 +442,7 @@ class Artifacts(Connection):
 
             with self._stores() as stores:
                 check_artifact(stores, kind, name)
-            self.reporter.say(f"the graph holds {name} as it was built")
+            self.reporter.say(f"the counts and checksums of {name} in Neo4j are correct")
         return Facts(properties)
 
     def forest(self, forest_id: str) -> "Forest":
@@ -493,8 +496,8 @@ class Artifacts(Connection):
         A table lists the differences. In a shell, the exit code is 6 if there are differences.
 
         If ids are given, only these artifacts, the indexes and the :Store node (which names the
-        PostgreSQL database of the graph) are compared. Verification only reads, and takes no lock:
-        artifacts that another process changes in the meantime are skipped and reported.
+        PostgreSQL database of the graph) are compared. Verification is read-only and acquires no
+        lock: artifacts that another process changes in the meantime are skipped and reported.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
@@ -550,15 +553,17 @@ class Artifacts(Connection):
         PostgreSQL records which topologies, forests and schedules are stored. With the method
         import, which needs the embedded Neo4j, a new store is created and verified before it
         replaces the old store. With the method bolt, artifacts are deleted and loaded one by one;
-        data of other applications in the same Neo4j are kept, except for their relationships at
-        nodes of starcast. A rebuild that would delete data of other applications is refused without
-        ``discard_foreign``. If a rebuild is interrupted, run it again to continue it.
+        data of other applications in the same Neo4j are kept, except relationships between these
+        data and nodes of starcast. A rebuild that would delete data of other applications is
+        refused without ``discard_foreign``. If a rebuild is interrupted, run the command again to
+        continue the rebuild.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
                 recreated too (default: all artifacts).
-            method: how rows get into Neo4j: bolt (over its protocol, while it runs), import (into a
-                new store, offline, embedded Neo4j only), or auto (the faster of the two).
+            method: load method: bolt (write the rows over the Bolt protocol while Neo4j runs),
+                import (load the rows offline into a new store; embedded Neo4j only), or auto (the
+                faster of the two).
             discard_foreign: permit the deletion of nodes and relationships of other applications.
             replace: empty Neo4j first, even if its graph belongs to another PostgreSQL database,
                 and rebuild everything.
@@ -570,8 +575,13 @@ class Artifacts(Connection):
             time in seconds.
 
         Raises:
-            NotFoundError, RejectedError, InputError, LimitError, BusyError: as listed under
-                `starcast.ingest.rebuilding.rebuild`.
+            NotFoundError: an id is not stored.
+            RejectedError: data of other applications would be deleted, or a verification failed.
+            UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
+                database or application.
+            InputError: ``method`` is import, but Neo4j is not the embedded one.
+            LimitError: the artifacts exceed the limit of the load method.
+            BusyError: another process is changing the stores.
 
         Example:
             $ starcast graph rebuild
@@ -597,7 +607,7 @@ class Artifacts(Connection):
 
 
 def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
-    """Return a table of the artifacts that an operation has loaded, with a note."""
+    """Return a table of the artifacts that an operation has loaded into Neo4j, with a note."""
     columns = ("kind", "id", "nodes", "relationships", "seconds")
     return Table.of(map(vars, loaded), columns, note)
 
@@ -610,4 +620,5 @@ def _is_id(text: str) -> bool:
 def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
     for value in values:
         if not isinstance(value, types):
-            raise InputError(f"{name} holds {value!r}, which is not {noun}", hint=f"use {noun}")
+            message = f"each item of `{name}` must be {noun}, not {value!r}"
+            raise InputError(message, hint=f"use {noun}")

@@ -33,7 +33,7 @@ class ClaimFacts(Facts):
 
     Args:
         values: the properties of the claim, by name.
-        verdict: the claim's newest stored verdict.
+        verdict: the newest stored verdict on the claim, or None.
     """
 
     def __init__(self, values: Mapping[str, Any], verdict: "Verdict | None") -> None:
@@ -41,7 +41,7 @@ class ClaimFacts(Facts):
         self._verdict = verdict
 
     def cypher(self) -> str:
-        """Return the claim's counterexample as Cypher, with the command that ingests its topology.
+        """Return the claim's counterexample as Cypher, below a comment with the ingest command.
 
         If no verdict is stored, the claim is first checked on the smallest topologies (level
         quick).
@@ -66,8 +66,8 @@ class ClaimReport:
     Attributes:
         subject: a phrase with the number of the run, the claims that were requested, and how many
             claims have a verdict.
-        verdicts: the verdicts.
-        about: the provenance of the run, such as the version of the code, as texts by label.
+        verdicts: the verdicts of the run, except verdicts on missing or changed claims.
+        about: the provenance of the run, such as the version of the code, as strings by label.
     """
 
     subject: str
@@ -81,7 +81,7 @@ class ClaimReport:
         return f"# Claims\n\n{report.markdown(self.verdicts, self.about)}"
 
     def html(self) -> str:
-        """Return the report as a self-contained page."""
+        """Return the report as a self-contained HTML page."""
         from starcast.claims import report
 
         return report.html(self.verdicts, self.about)
@@ -107,7 +107,7 @@ class Claims(Connection):
             verdict: list only the claims with this stored verdict.
 
         Raises:
-            InputError: a name is neither the id of a claim nor a prefix of one.
+            InputError: a name is neither a claim id nor a prefix of a claim id.
             NotFoundError: ``verdict`` is given, but no verification run is stored.
 
         Example:
@@ -178,14 +178,14 @@ class Claims(Connection):
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
                 claims).
-            level: level of sizes of the topologies on which the claims are checked; deep has the
-                largest.
-            sizes: topologies on which the claims are checked, instead of those of a level, such as
-                S4,S5; an (n,k)-star is written S4,2.
+            level: the topologies on which the claims are checked: quick (the smallest), full, or
+                deep (the largest).
+            sizes: topologies on which the claims are checked, such as S4,S5, instead of a level; an
+                (n,k)-star is written S4,2.
             jobs: number of processes.
             executor: a `concurrent.futures.Executor` that runs the checks (default: processes on
                 this machine).
-            store: store the verdicts and their evidence when all are computed; otherwise no server
+            store: store the verdicts and their evidence after the computation; otherwise no server
                 is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
@@ -251,7 +251,8 @@ class Claims(Connection):
         A claim that was checked in only one of the runs is listed too.
 
         Args:
-            before: number of the earlier verification run, as ``claims runs`` lists it.
+            before: number of the earlier verification run; ``starcast claims runs`` lists the
+                numbers.
             after: number of the later verification run.
 
         Raises:
@@ -273,7 +274,7 @@ class Claims(Connection):
         and one row for each claim.
 
         Args:
-            run: number of the verification run, as ``claims runs`` lists it.
+            run: number of the verification run; ``starcast claims runs`` lists the numbers.
 
         Raises:
             NotFoundError: there is no such run.
@@ -305,19 +306,20 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, about)
 
     def new_paper(self, folder: Path) -> Path:
-        """Write a folder to edit, for the claims of your paper.
+        """Create a folder for the claims of your paper, with example files to edit.
 
         The folder contains a claim that holds, a claim that fails, their checks, and a test.
 
         Args:
-            folder: path of the new folder. The letters of its name, in capitals, are the prefix of
-                the claim ids.
+            folder: path of the new folder. The letters of the folder's name, in capitals, are the
+                prefix of the claim ids.
 
         Returns:
-            The folder.
+            The path of the folder.
 
         Raises:
-            InputError: the folder exists, its name has no letters, or it cannot be written.
+            InputError: the folder exists or cannot be written, or its name has no letters or forms
+                the key of a built-in paper pack.
 
         Example:
             $ starcast claims new mypaper
@@ -327,7 +329,7 @@ class Claims(Connection):
 
         key = write_template(folder)
         self.reporter.say(
-            f"edit it, then run 'starcast --plugin {folder} claims check {key} --no-store'"
+            f"edit the files, then run 'starcast --plugin {folder} claims check {key} --no-store'"
         )
         return folder
 

@@ -52,13 +52,13 @@ def connect(
 
     Args:
         home: the folder of the embedded stack (default: the folder that the settings name).
-        start: start the embedded stack if it is not running, and create or upgrade the tables. It
-            keeps running when the lab is closed; see `Lab.stop`.
-        plugins: plug-ins to load in addition to those of the settings: modules, .py files, or
-            folders of paper packs.
+        start: start the embedded stack if it is not running, and create or upgrade the tables. The
+            stack keeps running when the lab is closed; `Lab.stop` stops it.
+        plugins: plug-ins to load in addition to the plug-ins that the settings name: modules, .py
+            files, or folders of paper packs.
         reporter: receives messages and progress: a `starcast.support.progress.Reporter`, or a
             function that takes a string, such as ``print`` (default: none are shown).
-        settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
+        settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists all settings.
 
     Returns:
         The lab, which is a context manager.

@@ -103,7 +103,7 @@ class Connection:
         """Show every setting with its value and source, and the settings file that was read.
 
         Passwords are not shown. Options override STARCAST_* variables, which override the settings
-        file. The settings file is the one that the variable STARCAST_CONFIG names, or else
+        file. The settings file is the file that the variable STARCAST_CONFIG names, or else
         starcast.toml in the working directory, or else in the user's configuration folder.
         """
         from starcast.support.installation import config_file
@@ -136,7 +136,8 @@ class Connection:
         from starcast.catalogue.entries import write_template
 
         path, use = write_template(kind, name, folder or Path())
-        self.reporter.say(f"edit it, then run 'starcast --plugin {shlex.quote(str(path))} {use}'")
+        plugin = shlex.quote(str(path))
+        self.reporter.say(f"edit the file, then run 'starcast --plugin {plugin} {use}'")
         return path
 
     @property
@@ -164,7 +165,7 @@ class Connection:
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
-            RejectedError: the revision of the schema is not the one that this version needs.
+            RejectedError: the schema does not have the revision that this version needs.
         """
         from starcast.stores.database.migrations import check
         from starcast.stores.database.sessions import read_only
@@ -217,7 +218,7 @@ class Connection:
         """
         from starcast.stores.database.sessions import lock_store
 
-        # The lock comes first, because a restore blocks the check of the schema.
+        # The lock is acquired first, because a running restore would block the check of the schema.
         with lock_store(self.database, task, self.reporter, wait=wait) as engine:
             self.engine  # noqa: B018 - checks the schema
             yield engine
@@ -242,7 +243,7 @@ class Connection:
     def _check_open(self) -> None:
         if self._is_closed:
             raise UnavailableError(
-                "the lab is closed", hint="call starcast.connect() to open a new one"
+                "the lab is closed", hint="call starcast.connect() to open a new lab"
             )
 
     def _load_network(self, spec_or_name: str) -> "Network | None":
@@ -295,7 +296,7 @@ class Administration(Connection):
     """Operations on the servers, on the schema of PostgreSQL, and on backups."""
 
     def status(self) -> Table:
-        """Show process, port, uptime, memory and log of the embedded servers.
+        """Show the process, port, uptime, memory and log of each embedded server.
 
         Each running server is also tested for writing: after the disk was full, Neo4j refuses to
         write until it is restarted. In a shell, the exit code is 0 if both servers are running and
@@ -412,7 +413,8 @@ class Administration(Connection):
         Raises:
             RejectedError: a newer version of starcast has created the tables, or they do not
                 belong to starcast.
-            UnavailableError: the server cannot be reached, or refuses the owner of the tables.
+            UnavailableError: the server cannot be reached, or rejects the login of the tables'
+                owner.
         """
         from starcast.embedded.endpoints import migration_url, store_url
         from starcast.stores.database import migrations, sessions
@@ -449,7 +451,7 @@ class Administration(Connection):
         from starcast.ingest.rebuilding import back_up
 
         self._check_open()
-        # `back_up` opens a separate connection, so it would also run in a closed lab.
+        # `back_up` opens a separate connection, so without this check it would run in a closed lab.
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
@@ -473,8 +475,8 @@ class Administration(Connection):
         Args:
             file: path of the backup file.
             graph: rebuild the graph in Neo4j; otherwise Neo4j need not run.
-            replace: delete the contents of both stores first, after a question on the terminal. The
-                old rows are backed up to the folder ``backups`` in the home directory.
+            replace: delete the contents of both stores first, after a confirmation on the terminal.
+                The old rows are backed up to the folder ``backups`` in the home directory.
             wait: if other commands are writing to the stores, wait until they have finished instead
                 of failing.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starcast.costs.presentation import CostPart
     from starcast.costs.tables import CostProblem, CostRow
 
-#: Maximum number of rows of a schedule that is simulated by default; this takes about a second.
+#: Default of ``max_rows``: simulating a schedule with this number of rows takes about a second.
 MAX_ROWS = 2_000_000
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
@@ -58,21 +58,21 @@ class Costs(Connection):
         ] = None,
         conditions: ConditionsOption = (),
     ) -> CostTable:
-        """Compare the costs of algorithms: on a topology, or as in a paper's table.
+        """Compare the costs of algorithms on a topology, or fill a paper's table with stored runs.
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
-        algorithm that starcast can execute, or a row of a paper's table. Its time, start_ups T_s +
-        bytes T_c, is computed exactly by the closed form in the paper. The column pieces shows the
-        number of segments or unit messages (by default the optimal number), and real_pieces shows
-        the optimum over the real numbers. The gap is time / lower bound for the same number of
-        copies. The simulated values are those of an execution of the schedule; if they differ from
-        the closed form, a note explains why.
+        algorithm that starcast can execute, or a row of a paper's table. The time of a row,
+        start_ups T_s + bytes T_c, is computed exactly by the closed form in the paper. The column
+        pieces shows the number of segments or unit messages (by default the optimal number), and
+        real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
+        same number of copies. The simulated values come from an execution of the schedule; if these
+        values differ from the closed form, a note explains why.
 
-        With ``experiment``, the table has the rows and columns of a paper's table, and there is one
-        table per topology and message size. The values of a row are those of the fastest stored run
-        of the row's algorithm. If a row's algorithm comes from another work and starcast cannot
-        execute it, the row is marked as cited and shows the paper's closed form, if there is one.
-        References are keys of references.bib.
+        With ``experiment``, one table is shown per topology and message size, with the rows and
+        columns of a paper's table. The values of a row come from the fastest stored run of the
+        row's algorithm. If a row's algorithm comes from another work and starcast cannot execute
+        it, the row is marked as cited and shows the paper's closed form, if there is one. Papers
+        are cited by their keys in references.bib.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -84,14 +84,14 @@ class Costs(Connection):
                 gather or alltoall, each destination gets a message of this size.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            segments: number of equal parts into which a message, or each tree's share of it, is
-                divided; ``best`` is the number with the shortest time.
+            segments: number of equal parts into which a message, or each tree's share of a message,
+                is divided; ``best`` is the number with the shortest time.
             messages: number of unit messages, for algorithms that send unit messages (default: the
                 value of ``segments``).
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
-            hypercube: dimension of the hypercube with which the papers' tables compare (default:
-                the smallest with at least as many nodes as the topology).
+            hypercube: dimension of the hypercube with which the papers' tables compare the topology
+                (default: the smallest dimension with at least as many nodes).
             simulate: also execute the schedules that have at most ``max_rows`` rows.
             execution: execution model of the simulations: synchronous (all packets of a step start
                 together), or asynchronous (each packet starts as soon as it can).
@@ -101,8 +101,8 @@ class Costs(Connection):
             experiment: show the stored runs of this experiment, instead of costs on a topology.
             table: the paper's table that the runs of ``experiment`` fill, such as
                 tseng-sheu-1997-table-1.
-            conditions: use only runs of ``experiment`` with this value, such as topology=S5. Can be
-                repeated: several values of one axis are alternatives.
+            conditions: use only runs of ``experiment`` that meet this condition, such as
+                topology=S5. Can be repeated: several values of one axis are alternatives.
 
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is

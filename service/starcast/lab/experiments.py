@@ -66,15 +66,15 @@ class Experiments(Connection):
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3.
-            experiment: name of the experiment to which the run is added. It must consist of single
-                runs, without a grid.
+            experiment: name of the experiment to which the run is added. The experiment must
+                consist of single runs, without a grid.
             store: store the run; otherwise no server is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
             axes: values of the other parameters of runs (axes), one value per axis.
 
         Raises:
             InputError: a value is wrong.
-            RejectedError: the schedule violates its model or leaves units undelivered.
+            RejectedError: the schedule violates its port model or leaves units undelivered.
             LimitError: the schedule does not fit into memory.
 
         Example:
@@ -96,7 +96,8 @@ class Experiments(Connection):
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
-                f"{several} has several values", hint="specify one value, or call lab.experiment()"
+                f"the axis {several} has several values",
+                hint="specify one value, or call lab.experiment()",
             )
         (point,) = Grid(given).points()
         if store:
@@ -193,7 +194,7 @@ class Experiments(Connection):
                 storing them; ``starcast experiment merge`` stores the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
-            axes: values of axes: a value or a list for each axis.
+            axes: a value or a list of values for each axis.
 
         Returns:
             The numbers of new runs (``created``) and of runs that were already stored (``kept``);
@@ -201,7 +202,8 @@ class Experiments(Connection):
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
-            RejectedError: some runs failed. They are stored as failed, and comparisons omit them.
+            RejectedError: some runs failed. Failed runs are stored as failed, and comparisons omit
+                them.
             BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
@@ -354,7 +356,7 @@ class Experiments(Connection):
             if not stored.grid:
                 raise InputError(
                     f"the experiment '{name}' has no grid, only single runs",
-                    hint=f"list its runs with 'starcast experiment show {name}'",
+                    hint=f"list the runs with 'starcast experiment show {name}'",
                 )
             return as_toml(stored.grid)
 
@@ -367,7 +369,7 @@ class Experiments(Connection):
 
         Args:
             names: names of experiments.
-            out: output file, such as crossovers.json.gz; it is compressed if its name ends in .gz.
+            out: output file, such as crossovers.json, or crossovers.json.gz for a compressed file.
 
         Raises:
             NotFoundError: an experiment is not stored.
@@ -393,8 +395,8 @@ class Experiments(Connection):
 
         Args:
             file: a file that ``starcast experiment export`` wrote.
-            name: name under which the experiment is stored, if the file contains only one (default:
-                the name in the file).
+            name: name under which the experiment is stored, if the file contains a single
+                experiment (default: the name in the file).
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
@@ -448,7 +450,7 @@ class Experiments(Connection):
         side. With ``across`` topology, each side may have a different network: the sizes of the
         networks are listed, and no value is scaled.
 
-        In a shell, --runs lists the paired runs, one per row, and its columns are the same for all
+        In a shell, --runs lists the paired runs, one per row; the columns are the same for all
         comparisons. --plot FILE.svg also writes the plots of the HTML page to a file: time against
         message size, and busy links in each step. Plots need matplotlib.
 
@@ -456,16 +458,14 @@ class Experiments(Connection):
             names: names of experiments, or numbers of runs.
             across: also pair runs that differ in this axis: topology, ports, root, execution, t_s
                 or t_c. Can be repeated.
-            conditions: compare only runs with this value, such as topology=S5. Can be repeated:
-                several values of one axis are alternatives.
+            conditions: compare only runs that meet this condition, such as topology=S5. Can be
+                repeated: several values of one axis are alternatives.
             baseline: the side to which changes in time are relative.
-            by: which runs to pair: those with equal ``message_units`` (pieces of a message), or
-                those with equal ``segments`` (per tree). If several runs of a side qualify, the
-                fastest is used.
-            everything: show all parameters, results and rows, including those that are equal on all
-                sides.
-            sort: sort the rows by this column; -COLUMN sorts in descending order. The column time
-                stands for the shortest time of the sides.
+            by: pair runs with equal ``message_units`` (pieces of a message), or with equal
+                ``segments`` (per tree). If several runs of a side qualify, the fastest is used.
+            everything: show all parameters, results and rows, even if they are equal on all sides.
+            sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
+                means the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.

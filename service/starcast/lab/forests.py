@@ -46,14 +46,14 @@ OptionalConstruction = Annotated[str | None, Shell(completes="constructions")]
 #: Properties that `show_forest` omits: the id or other properties contain them.
 _OMITTED = {"id", "topology", "construction", "arguments", "root", "root_label"}
 _OMITTED |= {"nodes", "edges", "height"}
-_OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
+_OTHER_NAME = "save the forest under another name, such as construction='mine', or build it again"
 
 
 class ForestOptions(TypedDict, total=False):
     """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
-        root: label of the root (default: rank 0, the identity). In Python also its rank.
+        root: label of the root (default: rank 0, the identity). In Python also a rank.
         base: construction whose trees label-change and dimension-change transform.
         i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
             links cyclically.
@@ -158,7 +158,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             blocks: verify the closed form of a construction block by block, up to S16 (needs
                 numba).
             jobs: number of processes.
@@ -196,7 +196,7 @@ class Forests(Artifacts):
         for name, value in for_blocks.items():
             if value is not None:
                 raise InputError(
-                    f"`{name}` applies only to a verification by blocks",
+                    f"`{name}` applies only to verification by blocks",
                     hint=f"add `blocks`, or remove `{name}`",
                 )
         forest = load_forest(source, construction, options)
@@ -238,7 +238,7 @@ class Forests(Artifacts):
         return _one(written | {"seconds": perf_counter() - start})
 
     def merge_forest(self, *files: ShardFiles) -> Table:
-        """Merge the files of a verification by blocks that was divided into shards.
+        """Merge the shard files of one verification by blocks.
 
         Incomplete, overlapping or damaged shards, and shards from another version, are refused.
 
@@ -276,9 +276,9 @@ class Forests(Artifacts):
                 ``starcast forest build`` wrote; or the id of a stored forest. In Python also a
                 `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                forest was stored.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the forest was stored.
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
@@ -306,7 +306,7 @@ class Forests(Artifacts):
                     hint="add a construction, such as 'S5 multiple'",
                 )
             if first_symbol() != 1:
-                self.reporter.say("stored forests have labels from 1")
+                self.reporter.say("labels in stored forests consist of the symbols 1..n")
             with labels_from(1):
                 return self.show(str(source), kind="forest", verify=verify)
         if verify:
@@ -334,19 +334,20 @@ class Forests(Artifacts):
     ) -> Picture:
         """Draw one tree by levels, with edges coloured by dimension, or draw all trees.
 
-        No server is needed. With ``layout``, the nodes are arranged as by ``topology draw`` instead
-        of by levels. Drawings are readable up to S5.
+        No server is needed. With ``layout``, the nodes are arranged in a layout of ``topology
+        draw`` instead of by levels. Drawings are readable up to S5.
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw the links of the topology; the more trees use a link, the wider it is.
-            layout: arrangement of the nodes, as for ``topology draw`` (default: by the levels of
-                each tree; with ``load``, the default of the topology).
+            load: draw the links of the topology; the more trees use a link, the wider the link is
+                drawn.
+            layout: arrangement of the nodes: a layout of ``topology draw`` (default: by the levels
+                of each tree; with ``load``, the default of the topology).
             force: draw even if the tree has more than 128 nodes.
             options: root, and arguments of the construction; see `ForestOptions`.
 
@@ -387,15 +388,15 @@ class Forests(Artifacts):
         """Verify a forest and write it to a file for another tool. No server is needed.
 
         A dot file has a directed edge from parent to child for every edge of a tree, a newick file
-        has a line per tree, and a json file nests the children of a node in the node. Some programs
-        read the labels of inner nodes in newick files as numbers, because the labels consist of
-        digits.
+        has a line per tree, and a json file nests the children of a node inside the node. Some
+        programs read the labels of inner nodes in newick files as numbers, because the labels
+        consist of digits.
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python also a `Forest`.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+                ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             to: format of the file.
             tree: number of the only tree to write, from 0 (default: all trees).
             options: root, and arguments of the construction; see `ForestOptions`.

@@ -78,8 +78,8 @@ class Networks(Artifacts):
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
             stored: show the values in PostgreSQL instead of computing them; implied by ``verify``.
-            verify: also check that the counts and checksums in Neo4j equal those recorded when the
-                topology was stored.
+            verify: also check that the counts and checksums in Neo4j equal the values recorded when
+                the topology was stored.
 
         Raises:
             InputError: there is no such topology.
@@ -118,7 +118,7 @@ class Networks(Artifacts):
         """Draw a topology, with links coloured by dimension. No server is needed.
 
         Topologies of up to 128 nodes, such as S5, can be drawn; ``starcast explore`` shows larger
-        ones.
+        topologies.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -184,12 +184,12 @@ class Networks(Artifacts):
             forest: a construction, such as multiple, or a file that ``starcast forest build``
                 wrote. Can be repeated. In Python also `Forest` objects.
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
-                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, its port model is one.
+                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, the port model is one.
                 Can be repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
-                The layout ``levels`` also starts from it.
-            state: initial state of the page, written like the part of the explorer's address after
-                the #, such as ``step=3&node=21345``.
+                The layout ``levels`` starts from this root, too.
+            state: initial state of the page, written like the URL fragment of the explorer (after
+                the #), such as ``step=3&node=21345``.
 
         Returns:
             The ids of the forests and schedules, the path of the file, and its size in bytes.
@@ -248,9 +248,9 @@ class ScheduleOptions(TypedDict, total=False):
 
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
-            to receive). Default: the first one that the algorithm supports; all for a file.
+            to receive). Default: the first port model that the algorithm supports; all for a file.
         root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
-            identity). In Python also its rank.
+            identity). In Python also a rank.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -259,7 +259,7 @@ class ScheduleOptions(TypedDict, total=False):
         base: construction whose trees the algorithm uses, for algorithms such as forest and
             dimension-change.
         expand: include the rows of all sources. Otherwise, a symmetric schedule has only the rows
-            of one source, and their translations are the rows of the other sources.
+            of one source; the rows of the other sources are translations of these rows.
         file_format: format of the schedule file (default: detected from the content or, failing
             that, from the suffix).
     """
@@ -377,7 +377,7 @@ class Schedules(Connection):
 
         No server is needed.
 
-        A node has the same place in all steps. For a symmetric schedule, only the units of one
+        A node has the same position in all steps. For a symmetric schedule, only the units of one
         source are drawn.
 
         Args:
@@ -432,9 +432,9 @@ class Schedules(Connection):
     ) -> ExchangeFile:
         """Write a schedule to a file for another tool. No server is needed.
 
-        goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for Perfetto;
-        files in these three formats always contain the schedule of all sources, which is simulated
-        first. csv and parquet contain the rows. If a schedule file is given instead of an
+        The format goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for
+        Perfetto; files in these three formats always contain the schedule of all sources, which is
+        simulated first. csv and parquet contain the rows. If a schedule file is given instead of an
         algorithm, it is converted.
 
         Args:

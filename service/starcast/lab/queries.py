@@ -35,7 +35,7 @@ class Queries(Connection):
         """List the queries with their parameters, and measured times in seconds on S6, S7 and S8.
 
         Args:
-            search: list only the queries of this pack, or those whose name, title or question
+            search: list only the queries of this pack, or the queries whose name, title or question
                 contains this word (default: all queries).
 
         Raises:
@@ -93,12 +93,12 @@ class Queries(Connection):
             query: name of a query, with or without its pack, such as overlap/load-histogram, or a
                 .cypher file. In Python also a Cypher statement, as for `ask`.
             parameters: values of the query's parameters, such as topology=S5; a list or a number
-                can be written as JSON after :=, such as sizes:='[1, 2]'. In Python also as
-                keywords.
+                can be written as JSON after :=, such as sizes:='[1, 2]'. In Python also as keyword
+                arguments.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
-            drawable: before the query runs, raise InputError if its result could not be drawn.
-            values: values of the query's parameters.
+            drawable: raise InputError before the query runs if the result cannot be drawn.
+            values: values of the query's parameters, as keyword arguments.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
@@ -107,8 +107,7 @@ class Queries(Connection):
             NotFoundError: there is no such query, or a topology, forest or schedule that a
                 parameter names is not stored.
             InputError: the query or the value of a parameter is invalid.
-            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
-                may use.
+            LimitError: the query exceeds the time limit or the memory limit of Neo4j.
             UnavailableError: Neo4j is not running.
 
         Example:
@@ -141,7 +140,7 @@ class Queries(Connection):
         if drawable:
             from starcast.queries.picture import check_drawable
 
-            # The check comes first, because the query may run as long as the time limit.
+            # The check comes first, because the query might run until the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         advice = narrowing_advice(found) if row_limit is None else ""
@@ -157,29 +156,28 @@ class Queries(Connection):
         timeout: Timeout = None,
         **values: Any,
     ) -> Answer:
-        """Run a Cypher statement that only reads, and show its rows.
+        """Run a read-only Cypher statement, and show its rows.
 
         The statement runs in a read-only transaction, with a row limit and a time limit. A
         statement that contains writing clauses or procedure calls is refused before it runs. Unlike
-        the queries of the packs, it may also read topologies, forests and schedules that are not
+        a query of a pack, a statement can also read topologies, forests and schedules that are not
         yet completely stored. docs/schema.md lists labels and properties.
 
         Args:
             statement: a Cypher statement, a .cypher file without a header, or - to read the
                 statement from stdin.
             parameters: values of the statement's parameters: name=TEXT for a string; name:=JSON for
-                a number, a list or a Boolean. In Python also as keywords.
+                a number, a list or a Boolean. In Python also as keyword arguments.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
-            values: values of the statement's parameters.
+            values: values of the statement's parameters, as keyword arguments.
 
         Returns:
             The columns, the rows, and the Cypher that ran.
 
         Raises:
             InputError: the statement is invalid or would write, or a parameter has no value.
-            LimitError: the query takes longer than the time limit, or needs more memory than Neo4j
-                may use.
+            LimitError: the query exceeds the time limit or the memory limit of Neo4j.
             UnavailableError: Neo4j is not running.
 
         Example:
@@ -314,7 +312,7 @@ class Queries(Connection):
 
         Args:
             name: pack and name of the query, such as mine/load-of-links.
-            folder: folder that contains the folders of your packs.
+            folder: parent folder of your packs.
 
         Returns:
             The path of the file.
@@ -331,12 +329,12 @@ class Queries(Connection):
         packs = self.settings.packs
         path = write_template(name, folder or next(iter(packs), Path()))
         self.reporter.say(
-            f"edit it, then run 'starcast query check {path}' and 'starcast query run {path}'"
+            f"edit the file, then run 'starcast query check {path}' and 'starcast query run {path}'"
         )
         root = path.parent.parent.absolute()
         if root not in packs:
             folders = os.pathsep.join(map(str, [*packs, root]))
-            self.reporter.say(f"to run it by name, set STARCAST_PACKS={folders}")
+            self.reporter.say(f"to run the query by name, set STARCAST_PACKS={folders}")
         return path
 
 
@@ -368,7 +366,7 @@ def _read(source: str) -> str:
             return decode_text(LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read())
         return read_text(source)
     except ValueError:
-        raise InputError(f"{name} is not UTF-8 text", hint="convert it to UTF-8") from None
+        raise InputError(f"{name} is not valid UTF-8", hint="convert the text to UTF-8") from None
     except OSError as error:
         raise unreadable(name, error) from None
 

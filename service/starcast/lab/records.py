@@ -65,15 +65,16 @@ class Records(Connection):
         details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree. It is 8 if they agree, but the bound has no proof, only the agreement of two solvers.
+        agree. The exit code is 8 if they agree, but the bound has no proof and rests on the
+        agreement of two solvers.
 
         Each combination of a problem, a topology and a random seed is a search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
         divided.
 
         Args:
-            problem: a problem, such as one-port-broadcast, or several, separated by commas;
-                ``starcast records problems`` lists them.
+            problem: a problem, such as one-port-broadcast, or several problems, separated by
+                commas; ``starcast records problems`` lists them.
             topologies: topologies, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or files with networks.
             congestion: maximum number of trees that may use a directed link, for the problem
@@ -87,8 +88,7 @@ class Records(Connection):
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
             folder: folder with your own records.
-            fresh: start without the known record, which is replaced only if the search finds a
-                better one.
+            fresh: start without the known record; only a better record replaces the known record.
             executor: a `concurrent.futures.Executor` that runs the searches (default: this
                 process).
             shard: run only part I of N of the searches, and write the results to ``out`` instead of
@@ -97,8 +97,8 @@ class Records(Connection):
 
         Returns:
             The best record of each problem and topology. ``failure`` is an error if value and bound
-            of a record differ, or if a bound has no proof, only the agreement of two solvers; else
-            it is None.
+            of a record differ, or if a bound has no proof but rests on the agreement of two
+            solvers; otherwise None.
 
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
@@ -161,15 +161,15 @@ class Records(Connection):
     def records(
         self, problem: SomeProblem = None, *, stored: bool = False, folder: Folder = None
     ) -> Table:
-        """List the best known records: those that come with starcast, or your own if better.
+        """List the best known records: the records shipped with starcast, or your own if better.
 
         In a shell, a terminal shows one line per problem and range of topologies; --all shows one
         line per record.
 
         Args:
             problem: list only the records of this problem.
-            stored: list the records in PostgreSQL instead of those in files, with the results of
-                their checks.
+            stored: list the records in PostgreSQL instead of the records in files, with the result
+                of checking each bound.
             folder: folder with your own records.
 
         Raises:
@@ -233,19 +233,20 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Verify records: each solution by its definition, each bound by theory or by a proof.
+        """Verify records: each solution against its definition, each bound by theory or a proof.
 
         In a shell, the exit code is 6 if a record is wrong, and 8 if a bound could not be verified.
 
         The solution (witness) is checked by code that is independent of the searches. The bound
         must follow from theory or from a certificate of inequalities; otherwise its LRAT proof is
-        generated again and checked. The result is "not made again" if ``proofs`` is false or
-        generating the proof takes too long, "not checked" if the bound rests on the agreement of
-        two solvers and no proof is found now, and "rejected" if the record is wrong.
+        regenerated and checked. The result is "verified", "not made again" (the proof was not
+        regenerated, for example because ``proofs`` is false or the time limit was reached), "not
+        checked" (no proof is known: two solvers agree on the bound), or "rejected" (the record is
+        wrong).
 
         Args:
             files: JSON files of records (default: all records).
-            proofs: generate the proofs of bounds again, which may take a long time.
+            proofs: regenerate the proofs of bounds, which may take a long time.
             proof_timeout: time limit of each proof in seconds.
             folder: folder with your own records.
 
@@ -284,7 +285,7 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Facts:
-        """Generate the proof of a record's bound again, and check it with an independent program.
+        """Regenerate the proof of a record's bound, and check it with an independent program.
 
         The proof shows that a formula has no solution, which implies the bound. The formula (in
         DIMACS format) and the proof (in LRAT format) can be written to files for other checkers. If
@@ -388,11 +389,11 @@ class Records(Connection):
         For each problem and topology, the best value and the best bound are combined with the known
         record; solutions and bounds are verified first. Incomplete, overlapping or damaged shards,
         and shards from another version, are refused. In a shell, the exit code is 8 if a bound was
-        not used because its proof was not generated again.
+        not used because its proof was not regenerated.
 
         Args:
             files: the files of all N shards, as written by ``starcast search --shard``.
-            proofs: generate the proofs of bounds again; otherwise only bounds from theory are used.
+            proofs: regenerate the proofs of bounds; otherwise only bounds from theory are used.
             proof_timeout: time limit of each proof in seconds.
             folder: folder with your own records.
 
@@ -431,14 +432,14 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and store those in PostgreSQL that are better than the stored ones.
+        """Verify all records, and store improvements on the stored records in PostgreSQL.
 
-        The result of checking the bound is stored with its record: "verified", "not made again"
-        (its proof was not generated again), or "not checked" (it rests on the agreement of two
-        solvers).
+        The result of checking the bound is stored with each record: "verified", "not made again"
+        (the proof was not regenerated now), or "not checked" (no proof is known: two solvers agree
+        on the bound).
 
         Args:
-            proofs: generate the proofs of bounds again.
+            proofs: regenerate the proofs of bounds.
             proof_timeout: time limit of each proof in seconds.
             folder: folder with your own records.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
@@ -460,7 +461,8 @@ class Records(Connection):
         with self._writing("storing records", wait=wait):
             checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # If a proof ran out of time, its record is stored together with this result.
+        # Only a wrong record is an error here. A record whose proof ran out of time is stored with
+        # the result "not made again".
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
@@ -503,7 +505,7 @@ class Records(Connection):
         from starcast.search.keeping import save_record
 
         path = save_record(self._own_folder(folder), record, self.reporter, is_proved=True)
-        self.reporter.say(f"kept in {path}")
+        self.reporter.say(f"saved the record to {path}")
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:
@@ -523,5 +525,5 @@ def _read_proof(file: Path) -> str:
         raise unreadable(file, error) from None
     except UnicodeDecodeError:
         raise RejectedError(
-            f"{file} is not a proof in text format", hint="create it again with `out`"
+            f"{file} is not a proof in text format", hint="create the proof again with `out`"
         ) from None

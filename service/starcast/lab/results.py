@@ -1,4 +1,4 @@
-"""Classes for results beyond plain tables: answers, runs, comparisons, drawings and files.
+"""Classes for results beyond plain tables: query results, runs, comparisons, drawings and files.
 
 Signatures name these classes, so this module imports no large modules.
 """
@@ -62,7 +62,7 @@ class Answer(Table):
 
         if self._query is None:
             raise InputError(
-                "the answer to a statement without a header cannot be drawn, because only a header "
+                "the result of a statement without a header cannot be drawn: only a header "
                 "declares which columns contain nodes",
                 hint="write a query file whose header declares such columns: 'sender (node): ...'",
             )
@@ -119,8 +119,8 @@ class RunTable(Table):
     """The costs of a run: simulated, closed form and lower bound, with gaps (time / lower bound).
 
     Attributes:
-        run: the run with its parameters and costs. ``run.id`` is its number, or None if it was not
-            stored.
+        run: the run with its parameters and costs. ``run.id`` is the number of the run, or None if
+            the run was not stored.
     """
 
     run: "Run" = field(kw_only=True)
@@ -132,7 +132,7 @@ class CostTable(Table):
 
     Attributes:
         parts: a table per collective and port model, or per set of parameters of a paper's table.
-        is_paper: whether rows and columns are those of a paper's table.
+        is_paper: whether the table has the rows and columns of a paper's table.
     """
 
     parts: "tuple[CostPart, ...]" = ()
@@ -169,7 +169,7 @@ class ComparisonTable(Table):
         return self.comparison.everything
 
     def html(self) -> str:
-        """Return the page of the comparison as a single HTML file with its data and scripts.
+        """Return the comparison page as a single HTML file that contains its data and scripts.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -188,12 +188,12 @@ class ComparisonTable(Table):
         return [describe_latex(self.comparison)]
 
     def plots(self, file: str | Path, only: Plot | None = None) -> None:
-        """Write the comparison's plots (those of its HTML page), one below the other, to a file.
+        """Write the plots of the comparison's HTML page, one below the other, to a file.
 
         Args:
             file: a file name that ends in .svg, .pdf or .png.
-            only: ``time``: only the plots of time against message size; ``links``: only the plots
-                of busy links per step.
+            only: ``time`` for only the plots of time against message size, ``links`` for only the
+                plots of busy links per step; None for all plots.
 
         Raises:
             InputError: the file name has another suffix, or there is nothing to plot.
@@ -290,7 +290,7 @@ class ExchangeFile:
     Attributes:
         artifact: the topology, forest or schedule.
         to: the name of the format, such as ``graphml``.
-        options: options of the format by name, as for `starcast.export`.
+        options: options of the format by name, such as ``tree`` or ``unit_bytes``.
     """
 
     artifact: "Structure"

@@ -1,4 +1,4 @@
-"""Types of the parameters of operations, for Python and the shell, and conversions of arguments.
+"""Parameter types of the operations, for Python and the shell, and conversions of arguments.
 
 The command line derives its commands from the signatures and docstrings of the methods of `Lab`. An
 annotation adds properties that a type cannot express, such as the short name of an option. This
@@ -97,7 +97,7 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
 
     Args:
         names: the names of the axes.
-        kind: the type of their values on the command line: ``str`` or ``list[str]``.
+        kind: the type of the values on the command line: ``str`` or ``list[str]``.
     """
     # A TypedDict written as a class would repeat the list of axes in `AXES`.
     items = {
@@ -259,7 +259,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of specs. A string is split at commas, except those within specs such as S4,2.
+    """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
 
     Raises:
         InputError: the list is empty.
@@ -324,6 +324,6 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     if suffix.lower() not in {"", *suffixes}:
         held = suffixes[0].removeprefix(".").upper()
         raise InputError(
-            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
+            f"the file format is {held}, but the file name ends in '{suffix}': {out}",
             hint=f"use a name that ends in {suffixes[0]}, and convert the file afterwards",
         )

@@ -50,8 +50,9 @@ class Simulations(Connection):
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
-            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
+                link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
+                repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
                 acknowledged the unit; only for ``allgather edge-disjoint``.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
@@ -116,8 +117,9 @@ class Simulations(Connection):
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
-            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
+                link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
+                repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
                 acknowledged the unit; only for ``allgather edge-disjoint``.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
@@ -176,8 +178,8 @@ class Simulations(Connection):
     ) -> Facts:
         """Compute the exact time that a schedule takes. No server is needed.
 
-        The critical path consists of the packets that determine the time: each waits for the end of
-        the previous one. Its last 30 packets are listed.
+        The critical path consists of the packets that determine the time: each packet waits for the
+        end of the previous packet. The last 30 packets of the path are listed.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -191,8 +193,9 @@ class Simulations(Connection):
             unit_bytes: bytes per unit, such as 64, 2.5 or 23/3.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. It fails
-                from the start or, with @3 appended (21345@3), from step 3 on. Can be repeated.
+            fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
+                link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
+                repeated.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Returns:
@@ -247,7 +250,7 @@ class Simulations(Connection):
     ) -> Facts:
         """Read a schedule from a file, execute it and check it. No server is needed.
 
-        In a shell, the exit code is 6 if the schedule violates the model or leaves units
+        In a shell, the exit code is 6 if the schedule violates the port model or leaves units
         undelivered. Commands that build a schedule, such as ``starcast schedule time``, accept the
         file instead of an algorithm.
 
@@ -255,13 +258,13 @@ class Simulations(Connection):
         (.goal, .xml or .json; CSV for any other suffix).
 
         In MSCCL XML files and MSCCL++ plans, the id of a GPU is the rank of a node. The thread
-        blocks are executed. If they violate a rule, the error names the rank, thread block and step
-        of the first violation.
+        blocks are executed. If the thread blocks violate a rule, the error names the rank, thread
+        block and step of the first violation.
 
-        In GOAL files, a rank is the rank of a node. A file written by starcast contains its units
-        and steps. In other files, each send carries one unit, and starts in the first step that
-        ``requires`` and the port model permit; the unit is determined from the sender and receiver,
-        or from the tag.
+        In GOAL files, a rank is the rank of a node. A GOAL file written by starcast contains the
+        units and steps of the schedule. In other files, each send carries one unit, and starts in
+        the first step that ``requires`` and the port model permit; the unit is determined from the
+        sender and receiver, or from the tag.
 
         The first line of a CSV file names the columns: step, sender, port and unit, and optionally
         tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
@@ -277,7 +280,7 @@ class Simulations(Connection):
                 allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
-            root: label of the root (default: rank 0, the identity). In Python also its rank.
+            root: label of the root (default: rank 0, the identity). In Python also a rank.
             file_format: format of the file (default: detected from the content or, failing that,
                 from the suffix).
 
@@ -310,7 +313,7 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return the error for a schedule that violates its model or, without faults, misses units.
+    """Return the error for a schedule that violates its port model or misses units without faults.
 
     Return None if the execution succeeded.
     """

@@ -1,8 +1,8 @@
 """Write Cypher statements that show the counterexample of a failing claim in Neo4j Browser.
 
-A statement shows where the counterexample is: at a node, a link, a tree or a step. It contains
-labels and ids as literals. A comment above it gives the 'starcast ingest' command that stores the
-forest, schedule or topology.
+A statement shows the place of the counterexample, such as a node, a link, a tree or a step, and
+contains labels and ids as literals. A comment above the statement gives the 'starcast ingest'
+command that stores the forest, schedule or topology.
 """
 
 import re
@@ -18,10 +18,9 @@ from starcast.support.vocabulary import EXPANDED
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "
-#: The keys under which a counterexample names nodes, the most important first.
+#: Keys of a counterexample whose values are nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The keys under which a counterexample gives the number of a tree, each with the number of the
-#: first tree.
+#: Keys of a counterexample whose values are tree numbers, each with the number of the first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 #: Cypher statements by the values that they need, the most detailed first. The first statement
 #: whose values are all known is used.
@@ -100,11 +99,11 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     """Return the values that locate a verdict's counterexample; unknown values are omitted.
 
     Returns:
-        ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
-        of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
-        a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
-        ``command``, which ingests it; ``part``, if the counterexample is in a part of the artifact,
-        such as a step, tree or node.
+        A dictionary with the keys ``topology`` (spec); ``nodes`` (labels, the most important first)
+        and ``node`` (the first label); ``sender`` and ``receiver`` (the ends of a link); ``tree``
+        (number); ``step`` (of a schedule); ``forest`` or ``schedule`` (the id of an artifact that
+        an ingest can store) and ``command`` (the command of this ingest); and ``part`` (True if the
+        counterexample is in a part of the artifact, such as a step, tree or node).
 
     Raises:
         NotFoundError: the verdict has no counterexample, or the counterexample names no topology.

@@ -1,4 +1,4 @@
-"""Run queries, and check the execution plans that Neo4j makes for them.
+"""Run queries, and check the execution plans of queries.
 
 Queries only read, have a row limit and a time limit, and use only topologies, forests and schedules
 that are completely stored.
@@ -65,15 +65,14 @@ def run(
         timeout: seconds after which the server stops the query.
 
     Returns:
-        The rows, and all parameter values, including computed ones; ``more`` is true if there are
+        The rows, and all parameter values, including computed values; ``more`` is true if there are
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server refuses the Cypher, or the columns are
-            not those that the header declares.
+        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
+            from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
-        LimitError: the query takes longer than ``timeout``, or needs more memory than Neo4j may
-            use.
+        LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
         UnavailableError: the server cannot be reached.
     """
     # If an artifact is missing, a query returns no rows, which looks like a valid result.
@@ -142,7 +141,7 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
             if tree >= row["trees"]:
                 raise InputError(
                     f"the forest '{forest_id}' has no tree {tree}",
-                    hint=f"its trees are 0 to {row['trees'] - 1}",
+                    hint=f"choose a tree from 0 to {row['trees'] - 1}",
                 )
 
 
@@ -205,8 +204,8 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     Args:
         graph: the open graph store.
         query: the query to plan.
-        indexes: whether the store has the schema's indexes. Without them, the planner cannot avoid
-            scans and Cartesian products, so they are not reported.
+        indexes: whether the store has the schema's indexes. Without indexes, the planner cannot
+            avoid scans and Cartesian products, so these are not reported.
     """
     sample = {
         each.name: each.type.sample() if each.required else each.default
@@ -243,7 +242,7 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 
 
 def unexpected_notices(result: QueryResult) -> list[Notice]:
-    """Return Neo4j's notices, except about names of the schema that no stored data have yet.
+    """Return Neo4j's notices, except notices about schema names that no stored data have yet.
 
     For example, no node has the property `is_switch` if no stored network has switches.
     """

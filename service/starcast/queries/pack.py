@@ -73,7 +73,7 @@ class Library:
         )
 
     def search(self, text: str | None) -> list[Query]:
-        """Return the queries of a pack, or those whose name, title or question contains a word.
+        """Return the queries in a pack, or queries whose name, title or question contains a word.
 
         Args:
             text: the name of the pack, or the word; None for all queries.
@@ -107,7 +107,7 @@ class Library:
 
 
 def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
-    """Load starcast's packs and those in the user's folders; collect errors in `Library.faults`.
+    """Load starcast's packs and the user's packs; collect errors in `Library.faults`.
 
     If several folders contain packs with the same name, the queries of these packs count as errors.
 
@@ -124,7 +124,7 @@ def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) ->
                 if entry.suffix == SUFFIX:
                     library.faults[entry.stem] = InputError(
                         f"{entry} is not in a pack",
-                        hint="move it into a folder whose name is the name of the pack",
+                        hint="move the file into a folder with the name of the pack",
                     )
                 elif _is_pack(entry):
                     named.setdefault(entry.name, []).append(entry)
@@ -269,7 +269,7 @@ class Figures(pydantic.BaseModel):
 
     Attributes:
         revision: the revision of the query that was measured.
-        seconds: the query's seconds by topology; None if it did not finish.
+        seconds: the query's time in seconds by topology; None if the time limit was reached.
         others: the seconds that other libraries took for the same question on `LARGEST`, by
             library.
     """
@@ -301,14 +301,14 @@ class Measurements(pydantic.BaseModel):
     def find(self, query: Query) -> Figures | None:
         """Return a query's times, or None if this revision of the query was not measured."""
         figures = self.queries.get(query.name)
-        # A query of the user may have the same name as one that comes with starcast.
+        # A query of the user may have the same name as a query that comes with starcast.
         is_shipped = query.path.is_relative_to(data_folder("queries"))
         if figures is None or not is_shipped or figures.revision != query.header.revision:
             return None
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology as text: ``0.012``, ``> 30``, or empty if unknown."""
+        """Return the seconds on a topology as text: ``0.012`` or ``> 30``; "" if unknown."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]

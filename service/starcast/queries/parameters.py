@@ -71,7 +71,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
                 }
             problem = f"contains the key {wrong[0]!r}, which is not text"
         case Sequence() | AbstractSet() if not isinstance(value, memoryview):
-            # The order of a set may differ between processes.
+            # A set is sorted, because its order may differ between processes.
             items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
@@ -175,7 +175,7 @@ class Kind(NamedTuple):
 KINDS = {
     "int": Kind("an integer", _integer, 0),
     "float": Kind("a number", _number, 0.0),
-    "string": Kind("a text"),
+    "string": Kind("a string"),
     "boolean": Kind("true or false", _boolean, sample=False),
     "topology": Kind("the name of a topology, such as S5"),
     "forest": Kind("the id of a forest, such as S5:multiple:12345", _artifact_id),
@@ -302,7 +302,7 @@ class Parameter:
 
     Args:
         name: the name of the parameter, without the dollar sign.
-        type: the type of its values.
+        type: the type of the parameter's values.
         meaning: a description of the parameter in one line.
         default: the value if none is given; ignored when ``required``.
         required: whether a value must be given, because there is no default.
@@ -339,7 +339,7 @@ class Parameter:
         except ValueError:
             raise InputError(
                 f"the parameter '{self.name}' must be {self.type.expected}, not {given!r}",
-                hint=f"write {self.name}=VALUE; its meaning: {self.meaning}",
+                hint=f"write {self.name}=VALUE, where VALUE is: {self.meaning}",
             ) from None
 
 
@@ -434,7 +434,7 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
                     check(network, value)
                 except InputError as error:
                     errors.append(error)
-            # A query about two topologies may name a node of either one.
+            # A query about two topologies may name a node of either topology.
             if errors and len(errors) == len(topologies):
                 raise errors[0]
     return values

@@ -38,7 +38,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
         names = ", ".join(column.name for column in query.columns)
         raise InputError(
             f"{query.name} cannot be drawn: none of its columns ({names}) contains nodes",
-            hint="use another format; columns of nodes are declared as 'name (node): meaning'",
+            hint="use another format; node columns are declared as 'name (node): meaning'",
         )
     topologies = named_topologies(query.parameters, values)
     if len(topologies) == 1:
@@ -101,18 +101,18 @@ def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
     """Return a node's port to each neighbour, by the neighbour's rank."""
     ends = {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
-    # A node without a link at a port is its own neighbour there.
+    # If a node has no link at a port, the topology lists the node itself as the neighbour.
     return {end: port for end, port in ends.items() if end != rank}
 
 
 def _node_columns(query: Query) -> dict[str, bool]:
-    """Return the columns declared to contain nodes: by name, whether the values are lists."""
+    """Return, for each column declared to contain nodes, whether the values are lists."""
     types = {column.name: column.type for column in query.columns}
     return {name: kind.many for name, kind in types.items() if kind and kind.name == "node"}
 
 
 def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
-    """Return the first node that all paths share, or None if they begin at different nodes."""
+    """Return the node at which all paths begin, or None if the paths begin at different nodes."""
     starts = {row[PATH][0] for row in rows if row[PATH]}
     return starts.pop() if len(starts) == 1 else None
 
@@ -122,7 +122,7 @@ def _source(
 ) -> int | None:
     """Return the node from which levels are counted: the first node parameter, or else the root.
 
-    The root is that of the first forest or schedule among the parameters. Return None if no
+    The root belongs to the first forest or schedule among the parameters. Return None if no
     parameter is a node, forest or schedule, or if the schedule has the rows of all sources.
     """
     for kinds in (("node",), STORED[1:]):
@@ -140,7 +140,7 @@ def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None)
         ports_of: function that returns a node's port to each neighbour.
         ends: for each column of single nodes, a list with the rank of the row's node, or an empty
             list for null.
-        source: if the row has only one node, the other end of its link; or None for no link.
+        source: the other end of the link of a row with only one node; None for no link.
     """
     # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.
     match ends:

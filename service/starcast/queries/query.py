@@ -1,12 +1,12 @@
-"""Parse a query file, and check that its statement only reads.
+"""Parse a query file, and check that its statement is read-only.
 
 A query file has a header of ``//`` comments, followed by a Cypher statement. The fields of the
 header have a fixed order, and each occurs at most once; `docs/queries.md` shows an example.
 
 Statements that write are refused before they are sent to the server. The server would also refuse
 to write, because statements run in read transactions, and the embedded server restricts procedures
-and LOAD CSV. The check here needs no server, and protects servers whose settings permit more. It
-searches the text for keywords, so a name that is also a keyword needs backticks.
+and LOAD CSV. The check here needs no server, and protects servers whose settings permit more. The
+check searches the text for keywords, so a name that is also a keyword needs backticks.
 """
 
 import json
@@ -29,8 +29,8 @@ _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see docs/queries.md for the format of a query file"
-#: A second statement, for older versions of Neo4j. Its lines are comments, so the file still has
-#: only one statement.
+#: A second statement, for older versions of Neo4j. The lines of this statement are comments, so the
+#: file still has only one statement.
 _OLDER = re.compile(r"^// before Neo4j ([0-9]+\.[0-9]+):\n((?://.*\n?)+)", re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """The fields of the header of a query file, in order; those with a default are optional."""
+    """The header fields of a query file, in order; fields with a default are optional."""
 
     title: str
     question: str
@@ -108,7 +108,7 @@ def _check_order(name: str, fields: dict[str, list[str]]) -> None:
         hint = f"{did_you_mean(name, FIELDS)}the fields are {', '.join(FIELDS)}"
         raise InputError(f"unknown field '{name}'", hint=hint)
     if name in fields:
-        raise InputError(f"the field '{name}' is repeated", hint="remove one of them")
+        raise InputError(f"the field '{name}' is repeated", hint="remove one of the fields")
     for later in FIELDS[FIELDS.index(name) :]:
         if later in fields:
             message = f"the field '{name}' must come before '{later}'"
@@ -199,8 +199,8 @@ _WRITES = (
     "CREATE|MERGE|INSERT|SET|DELETE|REMOVE|DETACH|NODETACH|FOREACH"
     "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
 )
-#: Maximum depth of brackets. The parser of Neo4j is recursive: deeper statements exhaust its stack,
-#: and then it does not answer.
+#: Maximum depth of brackets. The parser of Neo4j is recursive: deeper statements exhaust the stack
+#: of the parser, so that the server does not answer.
 _MAX_DEPTH = 100
 _BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
 #: Patterns that a statement must not match, each with the error message and the hint.
@@ -211,7 +211,7 @@ _PROBLEMS = (
         f"begin with one of {', '.join(_FIRST)}",
     ),
     # A quote that remains after `_blank` was never closed; the text after it has not been searched.
-    (r"/\*|['\"`]", "{} is not closed", "close it"),
+    (r"/\*|['\"`]", "{} is not closed", "add the closing characters"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text after ';'"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
     (
@@ -290,7 +290,7 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
 
     Args:
         statement: one Cypher statement without a header.
-        values: the values of its parameters.
+        values: the values of the statement's parameters, by name.
         source: the file that error messages name.
 
     Raises:
@@ -324,7 +324,7 @@ class Query:
 
     Raises:
         InputError: the header is invalid, the Cypher statement writes, or its parameters differ
-            from those that the header declares; the message names the file.
+            from the parameters in the header; the message names the file.
     """
 
     path: Path
@@ -336,14 +336,14 @@ class Query:
         # The server reports an undeclared parameter only when the query runs, and never reports a
         # declared parameter that is not used.
         used = find_parameters(self.text)
-        add = "add it to the header's parameters"
+        add = "add the parameter to the header"
         for name in self.computed:
             message = f"${name} needs the parameter '{{}}', which is not declared"
             self._require(COMPUTED[name][0], declared, message, add)
         known = [*declared, *self.computed]
         self._require(used, known, "the parameter ${} is not declared", add)
         unused = "the parameter '{}' is declared but not used"
-        self._require(declared, used, unused, "use it or remove the declaration")
+        self._require(declared, used, unused, "use the parameter, or remove its declaration")
         _ = self._older  # checks the statement for older servers, if there is one
 
     def for_server(self, version: str) -> "Query":
@@ -373,12 +373,12 @@ class Query:
             yield self._error("the query has no RETURN clause", hint)
             return
         missing = "the column '{}' is declared but not returned"
-        yield from self._find_unknown(declared, returned, missing, "add it to RETURN")
+        yield from self._find_unknown(declared, returned, missing, "add the column to RETURN")
         surplus = "the column '{}' is returned but not declared"
-        yield from self._find_unknown(returned, declared, surplus, "add it to the header's columns")
+        yield from self._find_unknown(returned, declared, surplus, "add the column to the header")
         if sorted(returned) == sorted(declared) and list(returned) != declared:
             message = "the columns of RETURN and of the header are in different orders"
-            yield self._error(message, f"declare them in the order {', '.join(returned)}")
+            yield self._error(message, f"declare the columns in the order {', '.join(returned)}")
 
     def _require(self, *arguments: Any) -> None:
         """Raise the first error that `_find_unknown` yields."""
@@ -390,7 +390,7 @@ class Query:
     ) -> Iterator[InputError]:
         """Yield an error for each of ``names`` that is not in ``known``.
 
-        The name replaces ``{}`` in the message.
+        In the message, the name replaces ``{}``.
         """
         for name in names:
             if name not in known:
@@ -409,7 +409,7 @@ class Query:
         try:
             text = read_text(path)
         except ValueError as error:
-            raise InputError(f"{path}: {error}", hint="save it as UTF-8") from None
+            raise InputError(f"{path}: {error}", hint="save the file as UTF-8") from None
         except OSError as error:
             raise unreadable(path, error) from None
         return _checked(path, text)
@@ -449,7 +449,7 @@ class Query:
 
     @property
     def computed(self) -> list[str]:
-        """Names, in `COMPUTED`, of the statement's parameters whose values starcast computes."""
+        """The names of the statement's parameters that starcast computes (keys of `COMPUTED`)."""
         declared = {parameter.name for parameter in self.parameters}
         used = find_parameters(self.text)
         return [name for name in used if name in COMPUTED and name not in declared]

@@ -79,7 +79,7 @@ _EXAMPLES = (
 _COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
-#: Number of newest experiments, claims and artifacts that the first page lists, of each kind.
+#: Maximum number of newest entries per kind on the first page: experiments, claims, artifacts.
 _MAX_NEWEST = 4
 #: The part of a hint that suggests names: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
 _SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")
@@ -91,7 +91,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
 
     Args:
         service: the state that the requests share; it is closed when the server stops.
-        host: the address or name that the server listens on; see `Guard`.
+        host: the address or name that the server listens on, for the check of the Host header.
     """
 
     @asynccontextmanager
@@ -457,7 +457,7 @@ def _fields(
     """Return the properties of a form field for each parameter of a query.
 
     Args:
-        service: lists the stored ids, which the fields suggest.
+        service: the service that lists the stored ids, which the fields suggest.
         parameters: the parameters of the query.
         values: the values given in the URL, by parameter name.
     """

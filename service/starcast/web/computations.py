@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-#: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
+#: Maximum number of nodes of a topology whose arrays are computed for a request; permits S8.
 MAX_NODES = 50_000
 #: Largest number of rows of a schedule that is built for a request.
 MAX_ROWS = 1_000_000
@@ -48,7 +48,7 @@ FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.P
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
     """Call a function in a worker process, where the function can find the network by its spec.
 
-    The worker knows the network after the argument ``_network`` has been unpickled there.
+    Unpickling the argument ``_network`` makes the network known in the worker.
     """
     return function()
 
@@ -156,8 +156,8 @@ def describe_schedule(schedule_id: str) -> dict[str, Any]:
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     """Return the rows of a schedule, int32 ``[columns, rows]``.
 
-    The columns are those of `starcast.collectives.rows.Columns`; only reductions have ``combine``.
-    With ``expand``, a symmetric schedule has the rows of all sources.
+    The columns are the fields of `starcast.collectives.rows.Columns`; only reductions have
+    ``combine``. With ``expand``, a symmetric schedule has the rows of all sources.
     """
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)

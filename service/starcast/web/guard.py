@@ -152,7 +152,8 @@ class Guard:
     def _is_served(self, host: str) -> bool:
         """Return whether requests with this ``Host`` header are answered.
 
-        A page of another site can reach this server under its own host name by DNS rebinding.
+        By DNS rebinding, a page of another site can reach this server under the host name of that
+        site.
         """
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:

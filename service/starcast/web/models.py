@@ -32,7 +32,7 @@ class LayoutEntry(BaseModel):
 
 
 class TopologyResource(BaseModel):
-    """A topology."""
+    """A topology with its counts, distances, constructions and algorithms."""
 
     spec: str
     family: str
@@ -48,14 +48,14 @@ class TopologyResource(BaseModel):
     ports: list[int]
     port_names: list[str] = Field(examples=[["dimension 2", "dimension 3"]])
     reverse_ports: list[int] = Field(
-        description="for each of `ports`, the port of the neighbour for the same link"
+        description="for each of `ports`, the port of the same link at the neighbour"
     )
-    diameter: int | None = Field(description="null if it is unknown")
+    diameter: int | None = Field(description="largest distance between two nodes; null if unknown")
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
-        description="number of nodes at distance 0, 1, ... from a node; without translations, "
-        "number of ordered pairs of endpoints"
+        description="number of nodes at distance 0, 1, ... from any node or, if this depends on "
+        "the node, number of ordered pairs of endpoints at distance 0, 1, ..."
     )
     has_translations: bool
     translation_keeps_ports: bool
@@ -68,7 +68,7 @@ class TopologyResource(BaseModel):
     )
     constructions: list[str]
     algorithms: list[AlgorithmName]
-    layouts: list[LayoutEntry] = Field(description="the first layout is the default")
+    layouts: list[LayoutEntry] = Field(description="the available layouts, the default first")
     labels_url: str
     neighbours_url: str
 
@@ -151,7 +151,9 @@ class SimulationResource(BaseModel):
 
     schedule: str
     faults: list[str]
-    expanded: bool = Field(description="whether a symmetric schedule was expanded to all sources")
+    expanded: bool = Field(
+        description="whether a symmetric schedule was expanded to the rows of all sources"
+    )
     steps: int
     transmissions: int
     largest_packet: int
@@ -159,7 +161,7 @@ class SimulationResource(BaseModel):
     missing: int = Field(
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
-    undelivered: list[Undelivered] = Field(description="the first missing pairs")
+    undelivered: list[Undelivered] = Field(description="the first pairs that were not delivered")
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
@@ -177,7 +179,7 @@ class StoredArtifact(BaseModel):
 
 
 class StoredTopology(StoredArtifact):
-    """A stored topology."""
+    """A stored topology in a listing."""
 
     family: str | None
     nodes: int | None
@@ -191,7 +193,7 @@ class StoredTopology(StoredArtifact):
 
 
 class StoredForest(StoredArtifact):
-    """A stored forest."""
+    """A stored forest in a listing."""
 
     topology: str | None
     construction: str | None
@@ -202,7 +204,7 @@ class StoredForest(StoredArtifact):
 
 
 class StoredSchedule(StoredArtifact):
-    """A stored schedule."""
+    """A stored schedule in a listing."""
 
     topology: str | None
     collective: str | None
@@ -246,7 +248,7 @@ class QueryName(BaseModel):
 
 
 class QueryResource(QueryName):
-    """A query of a pack."""
+    """A query of a pack, with the fields of its header and its Cypher statement."""
 
     parameters: list[QueryParameter]
     columns: list[QueryColumn]
@@ -298,7 +300,7 @@ else:
 
 
 class RunResource(_Axes):
-    """A stored run."""
+    """A stored run with its parameters and results."""
 
     status: str
     error: str | None
@@ -336,7 +338,7 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points to connect by straight lines: the spots, and points between them"
+        description="points to connect by straight lines: all spots and intermediate points"
     )
 
 
@@ -364,24 +366,25 @@ class ProfileData(BaseModel):
     label: str
     run: int
     segments: int
-    links: int = Field(description="directed links of the network")
-    links_used: list[int] = Field(description="directed links used in steps 1, 2, ...")
+    links: int = Field(description="number of directed links of the network")
+    links_used: list[int] = Field(description="number of directed links used in steps 1, 2, ...")
 
 
 class PanelData(BaseModel):
     """Curves that share a plot.
 
-    Their runs differ only in message size, algorithm, and the axes ``across`` of the comparison.
+    The runs of the curves differ only in message size, algorithm, and the axes ``across`` of the
+    comparison.
     """
 
     name: str
     curves: list[CurveData]
     bounds: list[CurveData] = Field(
-        description="the lower bound for each value of the axes ``across``"
+        description="the lower bound for each combination of values of the axes ``across``"
     )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(
-        description="links used in each step by the runs; empty if another panel has the same"
+        description="links used in each step by the runs; empty if another panel has the same data"
     )
 
 
@@ -418,7 +421,9 @@ class ComparisonResource(BaseModel):
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
-    summary: JsonRows = Field(description="for each side its runs, best rows and verdicts")
+    summary: JsonRows = Field(
+        description="for each side: algorithms, networks, and numbers of runs and verdicts"
+    )
     reasons: dict[str, int] = Field(
         description="for each reason why rows are not comparable, the number of such rows"
     )
@@ -427,7 +432,7 @@ class ComparisonResource(BaseModel):
     note: str
     panels: list[PanelData]
     crossovers: JsonRows
-    provenance: JsonRows = Field(description="code and machines of the runs")
+    provenance: JsonRows = Field(description="code versions and machines of the runs")
     commands: list[CommandsData]
 
 
@@ -454,7 +459,9 @@ class ClaimDetail(ClaimResource):
     )
     parts: list[str]
     detail: str
-    run: int | None = Field(description="number of the verification run; null if computed now")
+    run: int | None = Field(
+        description="number of the verification run that stored the verdict; null if none"
+    )
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
     cypher: str | None = Field(description="a Cypher statement that shows the counterexample")
@@ -474,7 +481,7 @@ class RecordResource(BaseModel):
         description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"
     )
     reason: str = Field(description="why the bound holds")
-    seconds: float = Field(description="time of all searches")
+    seconds: float = Field(description="total time of all searches, in seconds")
     solver: str
     version: str
     command: str = Field(description="the command that repeats the search")
@@ -496,11 +503,11 @@ class RecordDetail(RecordResource):
 
     statement: str | None = Field(description="the proved statement, which implies the bound")
     checker: str | None = Field(
-        description="the programs that accepted the proof, as the file states"
+        description="the programs that accepted the proof, according to the record file"
     )
-    proof_command: str | None = Field(description="the command that generates the proof again")
+    proof_command: str | None = Field(description="the command that regenerates the proof")
     searches: list[SearchAttempt]
-    witness: dict[str, str] = Field(description="URLs of the arrays by name")
+    witness: dict[str, str] = Field(description="URL of each array of the witness, by name")
 
 
 class StoreHealth(BaseModel):
@@ -513,7 +520,7 @@ class StoreHealth(BaseModel):
 
 
 class Limits(BaseModel):
-    """The limits of requests."""
+    """The limits on requests."""
 
     nodes: int
     rows: int
@@ -524,7 +531,7 @@ class Limits(BaseModel):
 
 
 class Health(BaseModel):
-    """The state of the web server and its stores, and the limits of requests."""
+    """The state of the web server and its stores, and the limits on requests."""
 
     version: str
     postgres: StoreHealth

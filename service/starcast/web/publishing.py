@@ -52,16 +52,16 @@ class Publishing(Connection):
 
         The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records,
         and stored topologies, forests and schedules; an explorer for each topology; CSV and JSON
-        files of all tables; and a search page. It can be opened as a file, or copied to any folder
-        of a web server. If the site is published again, pages keep their addresses, and the new
-        site replaces the earlier one only when it is complete. If PostgreSQL is not running, only
-        claims and records are published. Install the packages that the command needs with the extra
-        starcast[web].
+        files of all tables; and a search page. The site can be opened as a file, or copied to any
+        folder of a web server. If the site is published again, pages keep their addresses, and the
+        new site replaces the earlier one only when it is complete. If PostgreSQL is not running,
+        only claims and records are published. Install the packages that the command needs with the
+        extra starcast[web].
 
         Args:
-            folder: folder for the site: a new or empty folder, or one with an earlier site.
-            ids: topologies, forests and schedules that the explorer shows in addition to those that
-                pages link to, such as S6, S5:multiple or S5:broadcast:multiple.
+            folder: folder for the site: a new or empty folder, or a folder with an earlier site.
+            ids: topologies, forests and schedules that the explorer shows even if no page links to
+                them, such as S6, S5:multiple or S5:broadcast:multiple.
             compare: add a page that compares these experiments or runs, separated by commas. Can be
                 repeated.
             check_claims: first check the claims that have no stored verdict, on small topologies

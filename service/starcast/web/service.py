@@ -45,8 +45,8 @@ class Service:
         published: for a site that ``starcast publish`` writes, address and title of each page in
             its navigation; empty for a server. A site has no forms, each listing is on one page,
             and rendering the page of a claim does not check the claim.
-        verdicts: for a published site, the verdicts on its pages; a server reads them from
-            PostgreSQL.
+        verdicts: for a published site, the verdicts on its pages; a server reads verdicts from
+            PostgreSQL instead.
         flags: the flags --home and --plugin of this server, which are added to commands in hints
             and on pages.
         counts: counts of the requests.
@@ -84,7 +84,7 @@ class Service:
                 raise
 
     def find_network(self, artifact_id: str) -> Network | None:
-        """Return the stored network to which an id belongs; None if its topology is in a family.
+        """Return the stored network to which an id belongs; None if the topology is in a family.
 
         Raises:
             InputError: no such network is stored.
@@ -159,13 +159,13 @@ def get_service(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-#: The type of a parameter of endpoints to which FastAPI passes the service.
+#: The type of an endpoint parameter to which FastAPI passes the service.
 ServiceParameter = Annotated[Service, Depends(get_service)]
 
 
 @router.get("/health")
 def show_health(service: ServiceParameter) -> models.Health:
-    """Show which servers are running, and the limits of requests."""
+    """Show which servers are running, and the limits on requests."""
     settings = service.settings
     return models.Health(
         version=version("starcast"),

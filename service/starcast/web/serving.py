@@ -44,7 +44,7 @@ def serve(
 
     Raises:
         InputError: there is no such address on this machine.
-        UnavailableError: another program uses the port, or the port needs root.
+        UnavailableError: another program uses the port, or only root can use the port.
         KeyboardInterrupt: the server was stopped.
     """
     with closing(_listen(host, port)) as listener:
@@ -115,11 +115,12 @@ def _cannot_listen(error: OSError, host: str, port: int) -> InputError | Unavail
     if error.errno == errno.EADDRINUSE:
         return UnavailableError(
             f"another program uses the port {port} on {host}",
-            hint="stop that program, or choose another `port`; `port` 0 is a free port",
+            hint="stop that program, or choose another `port` (0 for a free port)",
         )
     if error.errno == errno.EACCES:
         return UnavailableError(
-            f"the port {port} needs root", hint="choose a port from 1024 to 65535 with `port`"
+            f"only root can use the port {port}",
+            hint="choose a port from 1024 to 65535 with `port`",
         )
     return InputError(
         f"'{host}' is not an address of this machine: {(error.strerror or '').lower()}",

@@ -46,7 +46,7 @@ from starcast.web.workers import P, Result, Workers
 
 #: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Numbers of characters of a page that are searched, and that are shown in a search result.
+#: Maximum numbers of characters of a page in the search index, and in a search result.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -66,8 +66,8 @@ class Explorer:
     """The forests and schedules on a topology's explorer page.
 
     Attributes:
-        forests: forests by their ids.
-        schedules: parameters of schedules by their ids; they are built when the page is written.
+        forests: forests by id.
+        schedules: parameters of schedules by id; schedules are built when the page is written.
     """
 
     topology: Topology
@@ -145,7 +145,7 @@ class Site:
         """Render the site, and return the contents of all its files by path.
 
         Args:
-            ids: topologies, forests and schedules to show in addition to those that pages link to.
+            ids: topologies, forests and schedules to show even if no page links to them.
             comparisons: for each comparison page, the names of its experiments or runs.
             reporter: reports how many pages are rendered.
 
@@ -329,7 +329,8 @@ def read_manifest(folder: Path) -> set[str]:
     The set is empty for a new or empty folder.
 
     Raises:
-        InputError: the folder has no valid manifest, or contains files that are not in it.
+        InputError: the folder has no valid manifest, or contains files that the manifest does not
+            list.
     """
     try:
         listed = {

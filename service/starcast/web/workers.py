@@ -26,7 +26,7 @@ from starcast.support.parallel import ProcessExecutor, WorkerKilledError
 START_SECONDS = 60.0
 #: Maximum number of computations that run or wait.
 MAX_COMPUTATIONS = 16
-#: Memory in bytes that a worker may use for computations, in addition to that of its imports.
+#: Memory in bytes that a worker may use for computations, not counting its imported modules.
 MAX_BYTES = 400_000_000
 _KIBIBYTE = 1024
 
@@ -141,8 +141,8 @@ class _Worker:
             raise _stopping() from None
         except WorkerKilledError:
             raise LimitError(
-                "a worker process ended while it was computing",
-                hint="memory may have run out: request a smaller topology",
+                "a worker process was killed during the computation; memory may have run out",
+                hint="request a smaller topology",
             ) from None
 
 

@@ -41,7 +41,9 @@ ExpandParameter = Annotated[
 ]
 FaultParameter = Annotated[
     list[str],
-    Query(description="faulty node or link, such as 21345 or 12345-21345; 21345@3 fails in step 3"),
+    Query(
+        description="faulty node (21345) or link (12345-21345); with @3 appended, from step 3 on"
+    ),
 ]
 
 
@@ -118,7 +120,7 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return rows for the computed artifacts and, if PostgreSQL is running, for all stored ones.
+    """Return rows for the computed artifacts and, if PostgreSQL is running, all stored artifacts.
 
     Args:
         service: the service that reads the stored ids.

@@ -36,7 +36,7 @@ from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter()
 ClaimParameter = Annotated[str, Path(max_length=100, examples=["TS.L5"])]
-PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)]
+PaperParameter = Annotated[str | None, Query(description="paper key, such as TS", max_length=20)]
 VerdictParameter = Annotated[
     VerdictWord | None, Query(description="list only claims with this stored verdict")
 ]
@@ -71,7 +71,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. If it has no stored verdict, it is checked now, on its smallest topologies."""
+    """Show a claim. Without a stored verdict, it is checked now, on the smallest topologies."""
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
@@ -175,7 +175,7 @@ def list_records(
 
 @router.get("/records/{record_id}", tags=["records"])
 def show_record(record_id: RecordParameter, service: ServiceParameter) -> models.RecordDetail:
-    """Show a record: why its bound holds, its proof, and the searches for it."""
+    """Show a record with the reason for the bound, the proof, and the searches."""
     record = find_known_record(service.settings.home, record_id)
     fields = record.fields()
     return models.RecordDetail(

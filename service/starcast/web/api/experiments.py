@@ -41,9 +41,9 @@ AcrossParameter = Annotated[
 ]
 ConditionsParameter = Annotated[
     list[str],
-    Query(alias="condition", description="compare only runs with this value, such as topology=S5"),
+    Query(alias="condition", description="condition on the compared runs, such as topology=S5"),
 ]
-#: Largest number of runs that are read for a response. Reading a run takes about 0.4 ms.
+#: Maximum number of runs that are read for a response. Reading a run takes about 0.4 ms.
 MAX_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
@@ -82,7 +82,7 @@ def get_curves(name: ExperimentParameter, service: ServiceParameter) -> models.C
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the curves of an experiment, grouped into panels like those of a comparison."""
+    """Return the curves of an experiment, grouped by plot (panel)."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())
@@ -96,7 +96,7 @@ def compare(
     across: AcrossParameter = [],  # noqa: B006 - FastAPI copies it
     conditions: ConditionsParameter = [],  # noqa: B006
     baseline: Annotated[
-        str | None, Query(description="side from which the changes in time are computed")
+        str | None, Query(description="side to which changes in time are relative")
     ] = None,
     by: Annotated[
         PairedBy,

@@ -39,10 +39,10 @@ _PREFIX = "urn:starcast:problem:"
 class ProblemDetails(BaseModel):
     """An error as problem details (RFC 9457), with a hint."""
 
-    type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
-    title: str = Field(description="the kind of error in words")
+    type: str = Field(description="kind of error, as a URN", examples=[f"{_PREFIX}input"])
+    title: str = Field(description="kind of error, in words")
     status: int = Field(description="HTTP status")
-    detail: str = Field(description="one sentence that names the problem and the value")
+    detail: str = Field(description="sentence that names the problem and the invalid value")
     hint: str = Field(description="suggested action; may be empty")
     instance: str = Field(description="path of the request")
 
@@ -83,7 +83,7 @@ def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDet
         known: StarcastError = _invalid_parameter(error)
     else:
         known = translate(error, report="the lines of the log that 'starcast config' names")
-    # An error whose class is not in `KINDS` has the status of its nearest base class there.
+    # An error whose class is not in `KINDS` has the status of its nearest base class in `KINDS`.
     status, kind, title = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return ProblemDetails(
         type=f"{_PREFIX}{kind}",

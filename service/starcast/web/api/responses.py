@@ -25,7 +25,7 @@ FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(
         alias="format",
-        description="format of the response, also as a suffix of the path: .json, .csv, .svg",
+        description="format of the response; a path suffix has the same effect: .json, .csv, .svg",
     ),
 ]
 #: Maximum number of items on a page of a listing, which is also the default number.
@@ -91,7 +91,7 @@ class Paging:
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
         after: the key of the last item on the previous page; None for the first page.
-        limit: the number of items of a page.
+        limit: the maximum number of items on a page.
         output: the format of the response.
     """
 
