@@ -202,8 +202,8 @@ class EdgeDisjointTrees(FormulaProblem):
                 for port in range(graph.degree):
                     formula.at_most(chosen[:, node, port].tolist(), congestion)
         if congestion == 1:
-            # Each tree is assigned one fixed link of the root, because permuting the trees gives no
-            # new solutions.
+            # Each tree is assigned a fixed link of the root; otherwise the solver would also try
+            # all permutations of the same trees.
             for tree, child in enumerate(table[:, 0].tolist()):
                 port = int(np.flatnonzero(table[:, child] == 0)[0])
                 formula.add(int(chosen[tree, child, port]))
