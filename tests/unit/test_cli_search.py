@@ -159,7 +159,7 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
     words = ("records", "verify", *map(str, paths), "-f", "json")
     verified = starcast(*words)
     assert {row["verification"] for row in printed(verified)} == {"verified"}
-    assert verified.err == "verified 3 of 3 records; 1 proof made\n"
+    assert verified.err == "verified 3 of 3 records; 1 proof regenerated\n"
     witness = next((folder / "bisection-width").glob("*.npz"))
     witness.write_bytes(witness.read_bytes()[:-4])
     result = starcast(*words)

@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if the grid has values on an axis that none of its algorithms uses."""
+        """Raise an InputError if no algorithm of the grid uses an axis that has values."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -305,7 +305,7 @@ class Design:
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """The points in groups with equal `Point.structure`; each group needs only one execution."""
+        """The points in groups with equal `Point.structure`; a group needs only one execution."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
@@ -447,7 +447,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> str | None:
-    """Return a sentence with the number of missing runs of an experiment; None if none is missing."""
+    """Return a sentence with an experiment's number of missing runs; None if no run is missing."""
     total = experiment.points or 0
     if total <= len(runs):
         return None
@@ -502,5 +502,5 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
 
 
 def _quote(value: Any) -> str:
-    """Return a value in TOML notation; TOML strings are JSON strings in which DEL is also escaped."""
+    """Return a value as TOML; TOML strings are JSON strings in which DEL is escaped as well."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

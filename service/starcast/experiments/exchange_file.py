@@ -212,8 +212,8 @@ class ExperimentRecord(StrictRecord):
             StarcastError: a name, a grid or a parameter of a run is invalid.
             pydantic.ValidationError: a run does not match the schema.
         """
-        # The length is not checked: earlier versions allowed longer names, and the import can replace
-        # the name.
+        # Only the beginning of a long name is checked, because earlier versions allowed longer
+        # names, and an import can replace the name.
         check_name(self.name[:MAX_NAME])
         allowed = self._design_points()
         seen = set()
@@ -440,9 +440,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If a plug-in is not loaded, only the lower bound is computed. The algorithm takes messages if and
-    only if the stated bound has transmissions. If the topology is not known either, the stated bound
-    is returned.
+    If a plug-in is not loaded, only the lower bound is computed. The algorithm takes messages if
+    and only if the stated bound has transmissions. If the topology is not known either, the stated
+    bound is returned.
 
     Args:
         point: the parameters of the run.
@@ -493,8 +493,8 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
     # A packet has at least one unit, and at most as many units as the largest packet of its step.
     most_units = sum(row[1] * row[2] for row in profile)
     for links, sent, units in profile:
-        # A busy link carries one packet in a step, so the number of packets equals the number of busy
-        # links.
+        # A busy link carries one packet in a step, so the number of packets equals the number of
+        # busy links.
         if links != sent or (sent == 0) != (units == 0):
             yield f"a step cannot have {links} links with {sent} packets of up to {units} units"
     yield from _differs("simulated, steps", cost.steps, len(profile))

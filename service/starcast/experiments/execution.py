@@ -72,7 +72,7 @@ class Execution:
 
     @property
     def profile(self) -> Profile:
-        """The busy links, packets and largest packet of each step; empty if the execution failed."""
+        """The busy links, packets and largest packet of each step; empty for a failed execution."""
         return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property
@@ -106,8 +106,8 @@ def execute_unchecked(point: Point) -> Execution:
                 root=point.root_rank,
                 **point.arguments,
             )
-        # The number is at least 1, because the message size is divided by this number, and a schedule
-        # may have no units.
+        # The number is at least 1, even if a schedule has no units, because the message size is
+        # divided by this number.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -119,8 +119,8 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
-    # Only this error is caught: a rejected schedule is a result, which is stored as a failed run. Any
-    # other error ends the experiment.
+    # Only this error is caught: a rejected schedule is a result, which is stored as a failed run.
+    # Any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -305,8 +305,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
     """Return the costs of a point that need no execution, by kind.
 
-    These costs are the lower bound and, if the algorithm has one and all links are equal, the closed
-    form.
+    These costs are the lower bound and, if the algorithm has one and all links are equal, the
+    closed form.
     """
     known = {}
     has_form = (point.collective, point.algorithm) in costs.FORMS

@@ -65,8 +65,8 @@ class Point(Parameters):
         object.__setattr__(self, "messages", self.segments if takes_messages else 1)
 
     def __getstate__(self) -> tuple[dict[str, Any], Network | None]:
-        # The point's network is pickled together with the point, because a worker process knows only
-        # the networks that it has unpickled.
+        # The point's network is pickled together with the point, because a worker process knows
+        # only the networks that it has unpickled.
         return vars(self), find_network(self.topology)
 
     def __setstate__(self, state: tuple[dict[str, Any], Network | None]) -> None:
@@ -99,8 +99,8 @@ class Point(Parameters):
             return self.root
         rank = find_root(topology, self.root)
         label = topology.label(rank)
-        # A node with the label "centre" is stored by its rank, to distinguish the label from the word
-        # `CENTRE`.
+        # A node with the label "centre" is stored by its rank, to distinguish the label from the
+        # word `CENTRE`.
         return (f"#{rank}" if label == CENTRE else label) if rank else None
 
     def _normalize_algorithm(self, topology: Topology) -> str:

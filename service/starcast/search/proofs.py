@@ -177,7 +177,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
     # The verdict is read from the output, not from the exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
-        raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
+        raise rejected_proof(" ".join(words) or "the checker prints nothing", VERIFIED_CHECKER)
     return True
 
 
@@ -445,7 +445,7 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
     proofs = sum(each.proof is not None for each in checked)
     note = (
         f"verified {verified} of {pluralize(len(checked), 'record')};"
-        f" {pluralize(proofs, 'proof')} made"
+        f" {pluralize(proofs, 'proof')} regenerated"
     )
     columns = ("id", "verification", "checker", "seconds", "reason")
     return Table.of(rows, columns, note, find_failure(checked), spare=("checker", "seconds"))
