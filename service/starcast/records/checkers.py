@@ -442,7 +442,7 @@ def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]
 
 
 def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) -> str:
-    """Describe the node or link ``step`` (encoded by `_steps`) that is shared with tree ``other``."""
+    """Describe the node or link ``step`` (see `_steps`) that a path shares with tree ``other``."""
     if apart == "links":
         a, b = divmod(step, graph.topology.nodes)
         link = f"{graph.label(a)} - {graph.label(b)}"
