@@ -167,7 +167,7 @@ def test_a_drat_proof_of_another_solver_is_checked() -> None:
     for damaged in (["0"], lines[:-1], ["1 x 0", *lines], ["d 1 0", "0"]):
         with pytest.raises(RejectedError, match="dratify rejects the DRAT proof"):
             check_record_proof(record, "\n".join(damaged) + "\n")
-    with pytest.raises(RejectedError, match="rejects the LRAT proof: it ends"):
+    with pytest.raises(RejectedError, match="rejects the LRAT proof: the proof ends"):
         check_record_proof(record, "")
 
 

@@ -367,7 +367,7 @@ def compare(
         across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
             sides whose runs have equal values on these axes.
         by: the last parameter on which runs are matched: the number of message units, or of
-            segments per tree. If the two numbers are equal in all runs, both are called segments.
+            segments per tree. If the two are equal in all runs, ``segments`` is used.
 
     Raises:
         InputError: there is nothing to compare, compared runs cannot differ on an axis of

@@ -358,7 +358,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
-    """Return the message sizes, segments and figures of runs, which are equal for equal sides."""
+    """Return the message sizes, segments and figures of runs, by which two sides are compared."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

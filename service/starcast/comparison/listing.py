@@ -53,7 +53,7 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Return the table without parameters that all rows share and columns of default values.
+        """Return the table without columns of default values or parameters that all rows share.
 
         A note lists the shared parameters that are not defaults.
         """

@@ -225,7 +225,7 @@ def explain(comparison: Comparison) -> list[str]:
 
 
 def advise_pairing(comparison: Comparison) -> str:
-    """Return advice to pair runs by segments if this reduces many rows without a partner, or ""."""
+    """Return advice to pair runs by segments if most rows lack a partner and this helps, or ""."""
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""

@@ -222,9 +222,9 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
         optimal: whether the record must be proven optimal.
     """
     if not path_of(shipped_folder(), problem, topology).is_file():
-        return f"starcast has no record of {problem} on it"
+        return f"starcast has no record of {problem} on {topology}"
     if optimal and not shipped_record(problem, topology).optimal:
-        return f"starcast's record of {problem} on it is not proven to be optimal"
+        return f"starcast's record of {problem} on {topology} is not proven to be optimal"
     return None
 
 

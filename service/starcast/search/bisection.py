@@ -277,7 +277,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return violated vectors b with three nonzero entries: one at rank 0, and all of them +-1."""
+    """Return vectors b with a violated inequality and three nonzero entries, +-1, one at rank 0."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):

@@ -60,7 +60,7 @@ class _Work(NamedTuple):
         table: for each node, the list of its neighbours.
         ends: candidate nodes; the faults must make at least one of these distant from rank 0.
         most: the maximum number of faults.
-        distance: the distance from rank 0 that the faults must give to one of ``ends``.
+        distance: the minimum distance from rank 0 that one of ``ends`` must have under the faults.
     """
 
     table: list[list[int]]

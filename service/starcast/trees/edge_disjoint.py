@@ -49,7 +49,7 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="a shortest-path tree without other nodes that begin like the root (SPT)",
+    description="a shortest-path tree without the other nodes with the root's first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:

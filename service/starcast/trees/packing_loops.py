@@ -47,7 +47,7 @@ def is_allowed(
         workspaces: eight arrays:
             ``has_flow``: whether a path uses each directed link; all 0 at first.
             ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
-            ``seen``: the number of the last search that reached each node and each tree.
+            ``seen``: for each node, then each tree, the number of the last search that reached it.
             ``came``: the directed link over which a search reached each node.
             ``distances``: the distance of each node from the root.
             ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
