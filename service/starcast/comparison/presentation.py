@@ -209,7 +209,7 @@ def explain(comparison: Comparison) -> list[str]:
     elif blocking := comparison.blocking_axes():
         options = " ".join(f"`across` {axis}" for axis in blocking)
         lines.append(
-            "some rows are not comparable, because they answer different questions;"
+            "some rows are not comparable, because their runs solve different problems;"
             f" {options} compares them nevertheless"
         )
     if advice := advise_pairing(comparison):
@@ -232,7 +232,8 @@ def advise_pairing(comparison: Comparison) -> str:
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    return f"{lonely} of {total} rows have no partner; paired `by` segments, {unpaired} have none"
+    unmatched = f"{lonely} of {total} rows have no partner"
+    return f"{unmatched}; if runs are paired `by` segments, {unpaired} have none"
 
 
 def describe_pairing(comparison: Comparison) -> str:

@@ -257,8 +257,8 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
         hint = f"choose among {', '.join(ALLOWED_ACROSS)}"
         if axis in CHOICE:
             raise InputError(
-                f"{axis} need not be named, because compared runs may always differ in it",
-                hint=f"omit it; {hint}",
+                f"{axis} need not be named, because compared runs may always differ in {axis}",
+                hint=f"omit {axis}, or {hint}",
             )
         if axis in AXES and AXES[axis].why_not_across:
             raise InputError(

@@ -44,7 +44,7 @@ class Machine:
             time = getattr(self, name)
             if time < 0:
                 raise InputError(
-                    f"{name} is {time}, a negative time", hint="use a time of 0 or more"
+                    f"{name} must not be negative, but is {time}", hint="use a time of 0 or more"
                 )
 
 
@@ -230,7 +230,8 @@ def check_message(message_bytes: Fraction) -> None:
     """
     if message_bytes < 0:
         raise InputError(
-            f"message_bytes is {message_bytes}, a negative length", hint="use 0 bytes or more"
+            f"message_bytes must not be negative, but is {message_bytes}",
+            hint="use 0 bytes or more",
         )
 
 

@@ -504,7 +504,7 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
             f" only {packets} to {most_units}"
         )
     if cost.start_ups is None or cost.bytes is None:
-        yield "its execution has no start-ups or bytes"
+        yield "the simulated cost has no start-ups or bytes"
         return
     network = find_network(point.topology)
     if point.execution == "synchronous":

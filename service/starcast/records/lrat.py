@@ -123,5 +123,5 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
             raise ValueError(f"the clause of hint {hint} has {len(left)} literals that can be true")
         false.add(-left[0])
     raise ValueError(
-        "unit propagation with its hints (the ids of earlier clauses) finds no contradiction"
+        "unit propagation with the hints (the ids of earlier clauses) finds no contradiction"
     )
