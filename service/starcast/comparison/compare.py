@@ -49,7 +49,7 @@ class Comparison:
     Attributes:
         sides: the sides; the first side is the baseline.
         matches: the matched runs, one match per row.
-        across: the axes (parameters of runs) of `QUESTION` on which the runs of a row may differ.
+        across: the axes (run parameters) in `QUESTION` on which the runs in a row may differ.
         by: the last parameter on which runs are matched: ``message_units``, the number of pieces of
             a message, or ``segments``, the number of segments per tree.
         everything: whether all parameters, figures and rows are shown; if False, only parameters,

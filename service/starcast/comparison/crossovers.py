@@ -179,8 +179,8 @@ def lower_envelope(
     """Return the lower envelope of lines (time against message size) from ``low`` to ``high``.
 
     Returns:
-        Pairs of a message size and a number of segments. The line of this number is the lowest from
-        this size up to the size of the next pair.
+        Pairs (message size, number of segments). The line for this number of segments is the lowest
+        line from this message size up to the size in the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]

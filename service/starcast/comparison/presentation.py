@@ -386,7 +386,7 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return the variables of the page template; the arguments are those of `describe`."""
+    """Return the variables of the page template; `describe` explains the arguments."""
     layout = lay_out(comparison.with_short_names())
     described = describe(comparison, profiles)
     return {
@@ -403,7 +403,7 @@ def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def render_file(comparison: Comparison, profiles: Profiles) -> str:
-    """Return the page of a comparison as one HTML file; the arguments are those of `describe`.
+    """Return a comparison's page as one HTML file; `describe` explains the arguments.
 
     The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
     of plots.

@@ -270,7 +270,7 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_networks(runs: Iterable[Run]) -> list[str]:
-    """Return a text with the size of each network of the runs, in order of first appearance.
+    """Return a text with the size of each network in the runs, in order of first appearance.
 
     If the centre is the root of a run, the text names the centre too. Networks of plug-ins that are
     not loaded are omitted, because their size is unknown.

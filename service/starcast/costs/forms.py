@@ -39,7 +39,7 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units of a message, given its number of segments or messages."""
+        """Return the number of units in a message, given the number of segments or messages."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 

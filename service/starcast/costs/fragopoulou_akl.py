@@ -74,7 +74,7 @@ def _send_all(topology: Topology, messages: int) -> int:
 
 
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
-    """Return the sum of the distances of all necklaces of S_n from node 12..n.
+    """Return the sum of the distances from node 12..n to all necklaces of S_n.
 
     All nodes of a necklace have the same distance, and the necklace contributes this distance once.
 

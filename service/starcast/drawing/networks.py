@@ -285,7 +285,7 @@ def check_size(topology: Topology, panels: int) -> None:
 
 #: Minimum radius of a ring in pixels, and minimum ratio of the ring's height to its width.
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
-#: Length of the visible part of a link between successive nodes of a ring, in pixels.
+#: Visible length of a link between successive nodes on a ring, in pixels.
 _RING_LINK = 26.0
 #: Maximum stroke width in pixels, for links that occur in many rows.
 _WIDEST_STROKE = 5.0

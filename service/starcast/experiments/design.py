@@ -293,7 +293,7 @@ _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Design:
-    """The design of an experiment: the union of the points of its grids."""
+    """The design of an experiment: one or several grids, whose points are united."""
 
     grids: tuple[Grid, ...]
     title: str = ""

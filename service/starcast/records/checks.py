@@ -70,7 +70,7 @@ def verify(record: Record) -> None:
 
 
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
-    """Compute the value of a witness, for example the number of rounds of a broadcast.
+    """Compute the value of a witness, for example a broadcast's number of rounds.
 
     Args:
         problem: the name of the problem.

@@ -356,7 +356,7 @@ class RecordTable(Table):
 
 
 def _summarize(rows: Sequence[Row]) -> Row:
-    """Combine the rows of a series of topologies into one row of a summary."""
+    """Combine the rows for a series of topologies into one summary row."""
     specs = [row["topology"] for row in rows]
     is_range = False
     if len(specs) > 2:

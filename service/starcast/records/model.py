@@ -46,7 +46,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Names of the arrays of a certificate of inequalities (`starcast.records.cut_bounds`).
+#: Names of the arrays in a certificate of inequalities (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 #: Names of the arrays that prove the bound; they are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)

@@ -126,8 +126,8 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
     Args:
         size: the number of nodes of a clique.
-        free: entry l is the number of informed nodes of the part that have l unused links out of
-            the clique.
+        free: entry l is the number of informed nodes in the part that have l unused links to other
+            cliques.
         rounds: the number of remaining rounds.
     """
     if rounds == 0:
@@ -150,7 +150,7 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
     Args:
         free: the number of unused links of the node.
-        links: the maximum number of links of a node out of the clique.
+        links: the maximum number of links that a node has out of its clique.
     """
     return tuple(int(each == free) for each in range(links + 1))
 

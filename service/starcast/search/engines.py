@@ -431,7 +431,7 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL numbers the clauses that it reads and those that it derives meanwhile in one sequence.
+    CaDiCaL numbers in one sequence the clauses that it reads and the clauses that it derives.
     So the ids that no line of the proof adds are, in order, the ids of the formula's clauses.
 
     Args:

@@ -156,7 +156,7 @@ def _shortest_path(
 
 
 def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
-    """Return paths as rows of an array of ranks; entries after the end of a path are -1."""
+    """Return paths as an array of ranks, one row per path, padded with -1 after its end."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 

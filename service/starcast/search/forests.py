@@ -231,7 +231,7 @@ class EdgeDisjointTrees(FormulaProblem):
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):
-            # The image of a (node, port) pair of a tree is a pair of the next tree.
+            # The rotation maps each (node, port) pair in a tree to a pair in the next tree.
             turned = np.empty_like(chosen)
             turned[images[:, None], port_image] = trees[-1]
             trees.append(turned)
@@ -330,7 +330,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the length of all cycles of a permutation of nodes, or 1 if the lengths differ."""
+    """Return the common length of a node permutation's cycles, or 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1

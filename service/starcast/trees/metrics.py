@@ -104,7 +104,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(forest: Forest, tree: int | None = None) -> Edges:
-    """Return the edges of all trees of a forest, or of one tree.
+    """Return the edges of all trees in a forest, or of a single tree.
 
     Raises:
         InputError: the forest has no such tree.

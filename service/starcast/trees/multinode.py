@@ -253,7 +253,7 @@ def path_word(m: int) -> PortWord:
     """
     # The path's word: each entry is an index into the table b at the start of the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each entry of the table at the end of the word, its index at the start of the word.
+    # For each entry of the table after the word: the index that the entry had before the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
