@@ -159,7 +159,7 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
     words = ("records", "verify", *map(str, paths), "-f", "json")
     verified = starcast(*words)
     assert {row["verification"] for row in printed(verified)} == {"verified"}
-    assert verified.err == "verified 3 of 3 records; 1 proof made\n"
+    assert verified.err == "verified 3 of 3 records; 1 proof regenerated\n"
     witness = next((folder / "bisection-width").glob("*.npz"))
     witness.write_bytes(witness.read_bytes()[:-4])
     result = starcast(*words)
@@ -221,7 +221,7 @@ def test_a_regenerated_proof_is_accepted_and_a_damaged_proof_is_rejected(
     lines = proof.read_text().splitlines()
     proof.write_text("\n".join(lines[:-1]))
     damaged = starcast(f"{words} --proof {proof}")
-    assert (damaged.code, "rejects the LRAT proof: it ends" in damaged.err) == (6, True)
+    assert (damaged.code, "rejects the LRAT proof: the proof ends" in damaged.err) == (6, True)
     proof.write_bytes(b"\xff\xfe")
     assert starcast(f"{words} --proof {proof}").code == 6
     drat = tmp_path / "s4.drat"

@@ -527,7 +527,7 @@ def test_matching_by_segments_is_suggested_if_most_runs_have_no_partner() -> Non
     theirs = [run(9 + n, segments=n, message_units=4 * n) for n in (1, 16)]
     comparison = pair(ours, theirs)
     (found,) = [line for line in presentation.explain(comparison) if "no partner" in line]
-    assert found == "2 of 3 rows have no partner; paired `by` segments, 0 have none"
+    assert found == "2 of 3 rows have no partner; if runs are paired `by` segments, 0 have none"
     for other in (pair(ours, theirs, by="segments"), pair(ours, ours)):
         assert "no partner" not in "".join(presentation.explain(other))
 

@@ -181,7 +181,7 @@ def test_the_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
     ])  # fmt: skip
     page = presentation.render_file(comparison, {})
     assert presentation.describe_pairing(comparison).capitalize() in page
-    assert "8 of 12 rows have no partner; paired by segments, 0 have none." in page
+    assert "8 of 12 rows have no partner; if runs are paired by segments, 0 have none." in page
 
 
 def test_the_page_lists_why_rows_are_not_comparable_and_collapses_rare_reasons() -> None:

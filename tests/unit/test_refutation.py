@@ -42,10 +42,10 @@ def test_a_proof_that_derives_the_empty_clause_is_accepted() -> None:
         ([], "ends without the empty clause"),
         (PROOF[:1], "ends without the empty clause"),
         (PROOF[1:], "line 1: the hint 4 is not the id of a clause"),
-        (["4 2 0 1 0"], "line 1: unit propagation with its hints"),
+        (["4 2 0 1 0"], "line 1: unit propagation with the hints"),
         (["4 0 2 1 0"], "line 1: the clause of hint 2 has 2 literals that can be true"),
-        (["4 2 0 0"], "line 1: unit propagation with its hints"),
-        (["4 2 0 0", PROOF[1]], "line 1: unit propagation with its hints"),
+        (["4 2 0 0"], "line 1: unit propagation with the hints"),
+        (["4 2 0 0", PROOF[1]], "line 1: unit propagation with the hints"),
         (["4 3 0 -1 2 0"], "line 1: the hint -1 is not the id of a clause"),
         (["3 2 0 1 2 0"], "line 1: the id 3 is already in use"),
         (["0 2 0 1 2 0"], "line 1: must begin with a positive id"),
@@ -167,7 +167,7 @@ def test_a_drat_proof_of_another_solver_is_checked() -> None:
     for damaged in (["0"], lines[:-1], ["1 x 0", *lines], ["d 1 0", "0"]):
         with pytest.raises(RejectedError, match="dratify rejects the DRAT proof"):
             check_record_proof(record, "\n".join(damaged) + "\n")
-    with pytest.raises(RejectedError, match="rejects the LRAT proof: it ends"):
+    with pytest.raises(RejectedError, match="rejects the LRAT proof: the proof ends"):
         check_record_proof(record, "")
 
 

@@ -1,1 +1,1 @@
-"""Compare stored runs: matching, tables, curves, crossovers and pages."""
+"""Compare stored runs: match them, and show the matches as tables, plots, crossovers and pages."""

@@ -31,14 +31,14 @@ from starcast.support.vocabulary import PairedBy
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns that compare a side's time with the baseline's. The baseline has no such columns.
+#: The columns that compare a side's time with the baseline's time; the baseline lacks them.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
 #: verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
-#: The usual value of each parameter as text; headers omit usual values.
+#: The default value of each parameter as text; headers omit default values.
 _USUAL_VALUES = {name: as_text(axis.usual) for name, axis in AXES.items() if axis.has_usual}
 
 
@@ -47,11 +47,11 @@ class Comparison:
     """The matched runs of several sides (named sets of runs).
 
     Attributes:
-        sides: the sides, the baseline first.
+        sides: the sides; the first side is the baseline.
         matches: the matched runs, one match per row.
-        across: the axes (parameters of runs) of `QUESTION` on which the runs of a row may differ.
-        by: the last parameter on which runs are matched, a number of pieces: ``message_units`` or
-            ``segments``.
+        across: the axes (run parameters) in `QUESTION` on which the runs in a row may differ.
+        by: the last parameter on which runs are matched: ``message_units``, the number of pieces of
+            a message, or ``segments``, the number of segments per tree.
         everything: whether all parameters, figures and rows are shown; if False, only parameters,
             figures and rows with differences are shown.
     """
@@ -74,13 +74,13 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The compared figures, with ``missing`` (undelivered units) only if a run has faults."""
+        """The names of the compared figures; ``missing`` is included only if a run has faults."""
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """The column-name suffix of each side: its name as an identifier, made unique."""
+        """The column-name suffix of each side, a unique identifier derived from the side's name."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
@@ -109,7 +109,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show as columns: all, or time and differing figures of `USUAL`."""
+        """Return the figures to show: all, or the time and the figures of `USUAL` that differ."""
         if self.everything:
             return list(self.figures)
         return [
@@ -122,7 +122,7 @@ class Comparison:
     def shared_parameters(self) -> dict[str, str]:
         """Return the values of parameters without a column, as text, for a table's header.
 
-        Usual values are omitted, and so are values that the names of the sides contain.
+        Default values are omitted, and so are values that the names of the sides contain.
         """
         columns = self.parameters()
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
@@ -157,7 +157,7 @@ class Comparison:
     def columns(self) -> list[str]:
         """Return the columns of `rows` for display: parameters, figures, changes in time, and gaps.
 
-        The gap of a run is its simulated time divided by the lower bound.
+        A run's gap is the run's simulated time divided by the lower bound.
         """
         columns = self.parameters()
         return columns + self._result_columns() + self._note_column()
@@ -203,7 +203,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that keep runs from being compared, and that ``across`` could include."""
+        """Return the axes that prevent comparisons of runs, and that ``across`` could include."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -224,8 +224,8 @@ class Comparison:
     def lines(self, match: Match) -> list[dict[str, Any]]:
         """Return the figures of a match as one line per side, the baseline first.
 
-        A line has the parameters and figures of the side's run, its change against the baseline,
-        its gap, whether it is the fastest, and a note why it is not comparable.
+        A line has the parameters and figures of the side's run, the run's change relative to the
+        baseline and its gap, whether the run is the fastest, and a note if it is not comparable.
         """
         best = self.best(match)
         return [
@@ -293,14 +293,14 @@ class Comparison:
         return [*self.complete.columns(), *each, *values, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return the change in time, its percentage and the verdict of each side."""
+        """Return, for each side, the change in time, this change in per cent, and the verdict."""
         sides = zip(match.runs, match.reasons, strict=True)
         _, *others = [_judge(match.runs[0], run, reason) for run, reason in sides]
         return [(None, None, "baseline"), *others]
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that need no column: the message units if runs are matched by segments."""
+        """The parameters that need no column: the message units if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -337,7 +337,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value as text: one value if all runs share it, else one per side.
+        """Return a parameter's value as text: a common value, or else the values of all sides.
 
         The result is None if the runs of a side have different values.
         """
@@ -367,8 +367,7 @@ def compare(
         across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
             sides whose runs have equal values on these axes.
         by: the last parameter on which runs are matched: the number of message units, or of
-            segments per tree. If no message is split among trees, the two are equal and called
-            segments.
+            segments per tree. If the two are equal in all runs, ``segments`` is used.
 
     Raises:
         InputError: there is nothing to compare, compared runs cannot differ on an axis of
@@ -393,14 +392,14 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    # If every run has as many segments as message units, the column ``segments`` is enough.
+    # If the segments equal the message units in every run, the column ``segments`` is enough.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)
 
 
 def shared_value(match: Match, parameter: str) -> Any:
-    """Return a parameter's value in a match; if sides differ, the values of all sides as text."""
+    """Return a parameter's value in a match; if the sides differ, all their values as one text."""
     values = match.values(parameter)
     if len(values) > 1:
         return side_names.EACH.join(map(as_text, values))
@@ -423,7 +422,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    # The change has three significant digits, because a small change rounded to tenths would be 0.
+    # Three significant digits are kept, because rounding to tenths would turn small changes into 0.
     relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME
@@ -432,7 +431,7 @@ def _judge(baseline: Run | None, run: Run | None, reason: str | None) -> Judgeme
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
     """Return whether a parameter varies between matches or, with a single match, between sides."""
-    # With a single row, only differences between its sides can be shown.
+    # With a single row, only differences between the sides of this row can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1
     columns = zip(*(match.runs for match in matches), strict=True)

@@ -2,9 +2,10 @@
 
 With a fixed number of segments, the time is a linear function of the message size m, so the
 crossover of two algorithms is computed exactly, in rational numbers. The minimum time over several
-numbers of segments is the lower envelope of their lines, and its crossovers are exact as well. If
-the stored times are not on such lines (for example if each m was run with its own number of
-segments), the crossover is only known to lie between two stored message sizes.
+numbers of segments is the lower envelope of the lines for these numbers, and the crossovers of such
+envelopes are exact as well. If the stored times are not on such lines (for example if each m was
+run with another number of segments), the crossover is only known to lie between two stored message
+sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,17 +49,16 @@ COLUMNS = (*AXES, *_SHOWN)
 
 @dataclass(frozen=True)
 class Crossing:
-    """A crossover of two curves: the message sizes at which the other curve becomes the faster.
+    """A crossover of two curves: the message size or sizes at which the faster curve changes.
 
     Attributes:
         question: the problem that both curves solve, given by the values of `AXES`.
         first, second: the labels of the curves.
-        segments: the curves' numbers of segments at the crossover, or at the lower end of its
-            range.
-        segments_until: the curves' numbers of segments at the upper end of its range.
+        segments: the curves' numbers of segments at the crossover, or at ``low``.
+        segments_until: the curves' numbers of segments at ``high``.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
-        how: `AT` if the curves cross exactly at low, `BETWEEN` if somewhere between low and high,
-            `EQUAL` if they are equal from low to high.
+        how: `AT` if the curves cross exactly at ``low``, `BETWEEN` if they cross somewhere between
+            ``low`` and ``high``, `EQUAL` if they are equal from ``low`` to ``high``.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
         choice: the numbers of segments that are compared: the `BEST` stored number at every message
@@ -92,7 +92,7 @@ class Crossing:
 
     @property
     def place(self) -> str:
-        """The message size of the crossover as text, or its range."""
+        """The message size of the crossover, or the range of message sizes, as text."""
         if self.how == AT:
             return exact_text(self.low)
         joint = "and" if self.how == BETWEEN else "to"
@@ -155,8 +155,8 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the columns of `COLUMNS` to display.
 
-    The ends of ranges are omitted, and so is the column of faults or roots if all its values are
-    usual.
+    The columns for the ends of ranges are omitted, and so is the column of faults or of roots if
+    this column has only default values.
     """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)
@@ -179,14 +179,14 @@ def lower_envelope(
     """Return the lower envelope of lines (time against message size) from ``low`` to ``high``.
 
     Returns:
-        Pairs of a message size and a number of segments. The line of this number is the lowest from
-        this size up to the size of the next pair.
+        Pairs (message size, number of segments). The line for this number of segments is the lowest
+        line from this message size up to the size in the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
     while True:
-        # The current line is the lowest where it starts, so only a flatter line can become lower,
-        # and only to the right of this start.
+        # The current line is the lowest at its starting point, so only a flatter line can become
+        # lower, and only to the right of this point.
         current = lines[segments]
         flatter = [
             ((line.fixed - current.fixed) / (current.rate - line.rate), line.rate, other)
@@ -278,9 +278,9 @@ def _spot_regions(
 ) -> Iterator[_Region]:
     """Yield the regions of two curves, at least one of which is not linear over all message sizes.
 
-    Two neighbouring sizes are treated together. A curve with the same number of segments at both
-    sizes is linear between them: a line that is the lowest at both sizes is the lowest between them
-    too. If both curves are linear, the regions between the sizes are exact.
+    Each range between two neighbouring sizes is treated separately. If a curve has the same number
+    of segments at both sizes, the curve is linear in this range, because a line that is the lowest
+    at both ends is the lowest in between. If both curves are linear, the regions are exact.
     """
     for low, high in pairwise(sizes):
         ours = shared_line(first[low], first[high], kind)

@@ -1,9 +1,9 @@
 """Curves that show the times of stored runs as functions of the message size.
 
-A panel is a set of curves that can share a plot. Its runs solve the same problem for various
-message sizes: they have the same values on all other axes of `QUESTION`. Each curve shows an
-algorithm, and each panel has a lower bound. As in the papers, m is the message size in bytes and p
-the number of segments.
+A panel is a set of curves that can share a plot. The runs of a panel solve the same problem for
+various message sizes: they have the same values on all other axes of `QUESTION`. Each curve shows
+an algorithm, and each panel has a lower bound. In text for plots, m is the message size in bytes
+and p the number of segments (the notation of the papers).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,8 +62,8 @@ class Curve:
     Attributes:
         label: the name of the curve.
         runs: the runs, with any number of segments.
-        place: the curve's values on the axes in ``across``, on which compared runs may differ, as
-            text.
+        place: a text with the curve's values on the axes in ``across`` (the axes on which compared
+            runs may differ).
     """
 
     label: str
@@ -72,7 +72,7 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """The number of directed links of the runs' network; 0 if its plug-in is not loaded."""
+        """The number of directed links of the network; 0 if the network's plug-in is not loaded."""
         spec = self.runs[0].topology
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
@@ -118,11 +118,11 @@ class Curve:
         return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
-        """Return, for each number of segments, the line through the times of its runs.
+        """Return the line through the times of the runs with each number of segments.
 
-        A schedule does not depend on the message size, so its start-ups are constant and its bytes
-        grow linearly. This is checked against the stored runs. The result is None if the minimum
-        stored time at some size is not on the lowest of these lines.
+        A schedule does not depend on the message size, so the number of start-ups is constant and
+        the number of bytes grows linearly. This is checked against the stored runs. The result is
+        None if the minimum stored time at some size is not on the lowest of these lines.
         """
         lines = {
             segments: line
@@ -146,7 +146,7 @@ class Curve:
         groups: dict[int, list[Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
-        # The points are cached in the curve, and a copy of the curve would not share them.
+        # The curve itself is reused, because a copy would not share the cached points of the curve.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -159,7 +159,7 @@ class Panel:
     """The curves of one plot: all their runs have the same values on `AXES`.
 
     Attributes:
-        question: the values on `AXES`. If the sides of the comparison differ on an axis, its value
+        question: the values on `AXES`. If the sides of the comparison differ on an axis, the value
             is a text with the values of all sides.
         curves: the curves.
         profiled: for the plot of links used per step: some of the curves, each with the run that is
@@ -191,8 +191,8 @@ class Panel:
     def bound_lines(self) -> tuple[Line, Line] | None:
         """Return two lines whose maximum is the lower bound: time for start-ups, and for bytes.
 
-        Each line is the lowest of its kind over all runs, because more copies need more bytes at
-        every message size. The result is None if there is no bound for a message above 0 bytes.
+        Each line is the lowest of its kind over all runs, because runs with more copies have a
+        higher bound. The result is None if there is no bound for a message above 0 bytes.
         """
         pairs = [
             (
@@ -209,7 +209,7 @@ class Panel:
         """Return the points at which to draw the lower bound.
 
         Both lines of `bound_lines` are straight on logarithmic axes, so the bound bends only where
-        they cross.
+        the two lines cross.
         """
         path = dict(self.bound)
         if path and (lines := self.bound_lines()):
@@ -238,7 +238,7 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values of `AXES` as text; the usual root and empty faults are omitted."""
+    """Return the values of `AXES` as text; the default root and empty faults are omitted."""
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
@@ -299,7 +299,7 @@ def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     For each curve, the fastest run is selected at the largest size that all curves of the panel
     have, or at the curve's own largest size if no size is common. A schedule does not depend on
     message_bytes, t_s, t_c and faults. Faults only remove some of the links used, so panels without
-    faults come first. Curves whose network has an unknown size are omitted.
+    faults are preferred. Curves whose network has an unknown size are omitted.
     """
     selected = list(every)
     seen: set[_Key] = set()
@@ -331,7 +331,7 @@ def _samples(low: Fraction, high: Fraction) -> list[Fraction]:
     """Return message sizes between ``low`` and ``high``, evenly spaced on a logarithmic axis."""
     start, width = log10(low), log10(high) - log10(low)
     samples = (Fraction(10 ** (start + width * (n / _SAMPLES))) for n in range(1, _SAMPLES))
-    # Powers are rounded, so a sample may lie outside the range of sizes.
+    # Powers are rounded, so a computed sample might lie outside the range of sizes.
     return [m for m in samples if low < m < high]
 
 
@@ -358,7 +358,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
-    """Return the message sizes, segments and figures of runs, to tell whether two sides differ."""
+    """Return the message sizes, segments and figures of runs, by which two sides are compared."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

@@ -53,9 +53,9 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Omit columns with only usual values, and parameters that all rows share.
+        """Return the table without columns of default values or parameters that all rows share.
 
-        A note lists the shared parameters.
+        A note lists the shared parameters that are not defaults.
         """
         columns = list(self.columns)
         shared = []
@@ -91,14 +91,14 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a value is usual for its column, so that the column need not be shown."""
+    """Return whether a column that has only this value can be hidden, because it is a default."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first of several values, and the number of the other values, such as ``+3``."""
+    """Return the first of several values, then the number of values omitted, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
@@ -229,7 +229,7 @@ def cost_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def describe_loss(run: Run) -> str:
-    """Return a sentence with a run's faults and the number of units missing because of them."""
+    """Return a sentence with a run's faults and the number of units missing due to these faults."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
@@ -337,7 +337,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[Row]]]:
-    """Return each case of the runs (topology, message and machine) with its rows of the table.
+    """Return each case of the runs (topology, message and machine) with the table rows for it.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 

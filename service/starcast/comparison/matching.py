@@ -7,12 +7,12 @@ on the axes of `CHOICE`, such as the algorithm and its segments. Below, the axes
 the axes of `CHOICE` are called choice axes.
 
 Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
-sides have a value on this axis in common, runs with equal values are matched; otherwise the axis is
-the difference to be compared. The last choice axis is the number of units into which a message is
-split. (``segments`` of `multiple` split each tree's share, ``segments`` of `edge-disjoint` the
-entire message.) If a run's number of units does not occur on the other side, the run remains. The
-fastest remaining runs of the two sides are matched, so each algorithm is compared at its best
-number of units.
+sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
+the axis is the difference to be compared. The last choice axis is the number of units into which a
+message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
+`edge-disjoint` the entire message.) If a run's number of units does not occur on the other
+side, the run remains. The fastest remaining runs of the two sides are matched, so each algorithm is
+compared at its best number of units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,12 +31,12 @@ from starcast.topologies import count_nodes
 #: per tree.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
 #: All parameters used for matching. The parameter ``messages`` is omitted, because it equals the
-#: segments if an algorithm takes messages.
+#: segments if an algorithm has an argument ``messages``.
 PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 _COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
-#: The name of a figure that runs with faults have: the number of undelivered (node, unit) pairs.
+#: The name of the figure of runs with faults that counts the undelivered (node, unit) pairs.
 MISSING = "missing"
 
 
@@ -46,8 +46,8 @@ class Side:
 
     Attributes:
         name: the name of the side.
-        runs: its runs.
-        commands: the command lines that execute the runs and store them in another database.
+        runs: the runs of the side.
+        commands: the command lines that execute the runs and store the results in another database.
         title: the title of the experiment, if the side has one.
         repeat: the command line that executes the stored runs again and compares the figures.
         incomplete: a sentence with the number of missing runs; None if no run is missing.
@@ -66,9 +66,9 @@ class Match:
     """The runs in one row of a comparison.
 
     Attributes:
-        runs: one run per side, the baseline's first; None if a side has no matching run.
-        reasons: for each side, why its run is not comparable with the baseline's; None if it is
-            comparable, and for the baseline.
+        runs: one run per side, the baseline's run first; None if a side has no matching run.
+        reasons: for each side, why its run is not comparable with the baseline's run; None for
+            comparable runs and for the baseline.
     """
 
     runs: tuple[Run | None, ...]
@@ -94,7 +94,8 @@ def count_unmatched(matches: Iterable[Match]) -> int:
 def value(run: Run, parameter: str) -> Any:
     """Return the value of a run's parameter; faults are a sorted tuple.
 
-    Older versions did not store the message units; then the number of segments is returned.
+    For runs of older versions, which did not store the message units, the number of segments is
+    returned instead.
     """
     if parameter == MESSAGE_UNITS:
         return run.message_units or run.segments
@@ -213,17 +214,17 @@ class _Pairing:
     """The matching of the baseline with one other side: the partners of each baseline run.
 
     Attributes:
-        partners: for each run of the baseline, its matches on the other side. If no run of the
-            other side solves the same problem, the only partner is the most similar run whose
-            problem no baseline run solves, or None. The row then shows both runs and the reason why
-            they are not comparable.
+        partners: for each run of the baseline, the matching runs of the other side. If no run of
+            the other side solves the same problem, the only partner is the most similar run whose
+            problem no baseline run solves, or None. The row then states why the two runs are not
+            comparable.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
         self._points = points
         self._baseline = baseline
         self._other = other
-        # The codes of each side as an array, for a fast search for the most similar run.
+        # The codes of each side's runs are kept as an array, to find the most similar run quickly.
         self._codes = {
             side.name: np.array([points.codes[run] for run in side.runs])
             for side in (baseline, other)
@@ -273,8 +274,8 @@ class _Pairing:
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
-        # The sides have no value on this axis in common, so it is the difference to be compared.
-        # Runs are matched on the remaining axes only.
+        # The sides have no common value on this axis, so the axis is the difference to be compared,
+        # and runs are matched on the remaining axes only.
         if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return
@@ -283,7 +284,7 @@ class _Pairing:
         left, right = list(chain(*mine.values())), list(chain(*others.values()))
         self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
         # Only the fastest runs are paired: pairing all numbers of units would multiply the rows,
-        # and most rows would compare an algorithm at a number that is not its best.
+        # and most rows would compare an algorithm at a number of units that is not its best.
         if axis == self._points.by and left and right:
             for runs, fastest in ((left, _fastest(left)), (right, _fastest(right))):
                 self._faster |= {run: fastest[0] for run in runs if run not in fastest}
@@ -296,7 +297,7 @@ class _Pairing:
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
                 # Runs with equal message units are paired first: a row should have as few
-                # differences as possible, so that its reason names only relevant differences.
+                # differences as possible, so that the stated reason names only relevant ones.
                 if not waiting or not free:
                     return
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]
@@ -314,7 +315,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return why a run and its partner are not comparable, or None if they are."""
+        """Return why a run and its partner are not comparable, or None if they are comparable."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)
@@ -366,8 +367,8 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    If a side has several partners, each partner appears in a row. From the remaining sides, this
-    row has only the most similar partner, because there would be too many combinations.
+    If a side has several partners, each partner gets a row. From each of the other sides, this row
+    has only the most similar partner, because all combinations would be too many rows.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -390,7 +391,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Return runs with different parameters or figures; two seeds may have drawn equal faults."""
+    """Return runs that differ in parameters or figures; seeds can differ but draw equal faults."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

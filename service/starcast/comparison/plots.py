@@ -26,7 +26,8 @@ from starcast.support.installation import install_command
 from starcast.support.vocabulary import Plot
 
 try:
-    # This hides warnings about a read-only home directory and the first search for fonts.
+    # Only errors are logged, because matplotlib also warns about a read-only home directory and the
+    # first search for fonts.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib as mpl
     from matplotlib.axes import Axes
@@ -53,14 +54,14 @@ INK, FAINT = _STYLE["text.color"], _STYLE["axes.edgecolor"]
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sizes in inches, for one column of a paper. The first line has the sizes of the axes and their
-# margins. The second has the height of a legend line, the length of its line sample and the width
-# of a character.
+# Sizes in inches, for one column of a paper. First line: the size of the axes and the surrounding
+# margins. Second line: the height of a legend line, the length of the line sample in a legend, and
+# the width of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
 #: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
-#: The marker of a crossover, and the share of the plot width that its number needs.
+#: The marker of a crossover, and the share of the plot width that a crossover's number needs.
 _RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 8,
@@ -317,7 +318,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield labels and positions for crossover rings; overlapping rings share one, like ``3-5``."""
+    """Yield labels and positions for crossover rings; close rings share a label such as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

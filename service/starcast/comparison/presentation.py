@@ -46,7 +46,7 @@ from starcast.support.table import Row, Table, as_number, with_numbers
 
 #: The maximum number of sides shown next to each other; more sides get one line each.
 MAX_ABREAST = 3
-#: The last parameter on which runs are paired, as `describe_pairing` names it.
+#: Names, in `describe_pairing`, for the last parameter on which runs are paired.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
 #: Columns that a table in LaTeX omits if it is too wide, in this order.
 _DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
@@ -62,8 +62,8 @@ class Layout(Table):
         columns: the column names in order.
         rows: one dictionary per line, with values for all columns and possibly for other names.
         best: for each line, the columns that hold the best value of all sides.
-        together: the number of consecutive lines for one match: 1, or the number of sides.
-        parameters: the number of leftmost columns that hold the parameters of a match.
+        together: the number of consecutive lines per match: 1, or the number of sides.
+        parameters: the number of leftmost columns that hold a match's parameters.
     """
 
     best: Sequence[Collection[str]] = ()  # type: ignore[misc]
@@ -81,9 +81,9 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 
     Args:
         comparison: the comparison.
-        stacked: show each match as a block with one line per side; by default if there are more
-            than `MAX_ABREAST` sides.
-        brief: omit the absolute change in time, unless all figures are shown.
+        stacked: whether each match is a block with one line per side (default: only if there are
+            more than `MAX_ABREAST` sides).
+        brief: whether to omit the absolute change in time; ignored if all figures are shown.
     """
     if stacked is None:
         stacked = len(comparison.sides) > MAX_ABREAST
@@ -98,7 +98,7 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
     """Yield layouts of a comparison from the widest to the narrowest, to choose one that fits.
 
-    With each layout comes the comparison in which the sides have the names that the layout shows.
+    Each pair consists of a comparison whose sides have the names to show, and its layout.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]
@@ -133,8 +133,8 @@ def tabulate(comparison: Comparison) -> Table:
 def tabulate_runs(comparison: Comparison) -> Table:
     """Return all paired runs as a machine-readable table, with one run per row.
 
-    The names of its columns do not depend on the sides, and runs with equal ``pair`` are compared.
-    A run that is paired with several runs has one row per pair.
+    The column names do not depend on the sides. Runs with equal values in the column ``pair`` are
+    compared. A run that is paired with several runs has one row per pair.
     """
     rows = []
     for number, match in enumerate(comparison.matches, start=1):
@@ -209,7 +209,7 @@ def explain(comparison: Comparison) -> list[str]:
     elif blocking := comparison.blocking_axes():
         options = " ".join(f"`across` {axis}" for axis in blocking)
         lines.append(
-            "some rows are not comparable, because they answer different questions;"
+            "some rows are not comparable, because their runs solve different problems;"
             f" {options} compares them nevertheless"
         )
     if advice := advise_pairing(comparison):
@@ -225,14 +225,15 @@ def explain(comparison: Comparison) -> list[str]:
 
 
 def advise_pairing(comparison: Comparison) -> str:
-    """Return advice to pair runs by segments if most rows have no partner, or else ""."""
+    """Return advice to pair runs by segments if most rows lack a partner and this helps, or ""."""
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    return f"{lonely} of {total} rows have no partner; paired `by` segments, {unpaired} have none"
+    unmatched = f"{lonely} of {total} rows have no partner"
+    return f"{unmatched}; if runs are paired `by` segments, {unpaired} have none"
 
 
 def describe_pairing(comparison: Comparison) -> str:
@@ -385,7 +386,7 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return the variables of the page template; the arguments are those of `describe`."""
+    """Return the variables of the page template; `describe` explains the arguments."""
     layout = lay_out(comparison.with_short_names())
     described = describe(comparison, profiles)
     return {
@@ -402,7 +403,7 @@ def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def render_file(comparison: Comparison, profiles: Profiles) -> str:
-    """Return the page of a comparison as one HTML file; the arguments are those of `describe`.
+    """Return a comparison's page as one HTML file; `describe` explains the arguments.
 
     The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
     of plots.
@@ -423,7 +424,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the algorithms, the networks and the numbers of runs and verdicts of each side.
+    """Return, for each side, the algorithms, networks, number of runs, and counts of verdicts.
 
     The number ``best`` counts the rows in which the side has the minimum time.
     """
@@ -459,7 +460,8 @@ def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
         groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
-        # Keys are sorted as text, because None stands for values that older runs lack.
+        # Keys are sorted as text, because they can contain None, which stands for values that older
+        # runs lack.
         for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 
@@ -480,7 +482,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison, or of a single side, in the form used by `describe`."""
+    """Return the panels of a comparison, or of a single side, as JSON values for `describe`."""
     return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 

@@ -28,11 +28,11 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: Separates experiment and part in the name of a side that is only part of an experiment.
+#: Separates the experiment's name and the part's name in the name of a side that is only a part.
 PART = "/"
 #: Separates the values of the sides in a text such as ``S5 | Q7``.
 EACH = " | "
-#: Conditions on runs: the allowed values of each axis, as texts in the form of `as_text`.
+#: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns.
 Conditions = Mapping[str, frozenset[str]]
 
 
@@ -69,7 +69,7 @@ def load_side(session: Session, name: str) -> Side:
 
 
 def experiment_side(session: Session, name: str) -> Side:
-    """Return the runs of an experiment, in the order of its points, as a side.
+    """Return the runs of an experiment as a side, in the order of the experiment's points.
 
     Raises:
         NotFoundError: no such experiment is stored.
@@ -186,7 +186,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
     """Return the sides, each with only the runs that meet all conditions.
 
     Raises:
-        NotFoundError: no run has a value that a condition names, or no run of a side meets all
+        NotFoundError: no run has the value that a condition requires, or no run of a side meets all
             conditions.
     """
     for axis, values in conditions.items():
@@ -214,7 +214,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return a condition's value in the form of `as_text`, so that it can equal a run's value."""
+    """Return a condition's value in the notation of `as_text`, for comparison with runs."""
     if axis == "topology":
         return as_topology(text).spec
     if axis == "root":
@@ -229,20 +229,20 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may
-# differ: each side then runs on its own network, and its figures are compared as they are, without
-# dividing them by the size of its network. The output therefore states the size of each network,
+# differ: each side then runs on its own network, and figures are compared as they are, without
+# dividing them by the size of the network. The output therefore states the size of each network,
 # and each gap refers to the lower bound of the side's own network.
 #
-# `across` can name other axes as well, such as the port model and t_s. It cannot name axes on which
-# times for different values cannot be compared; `starcast.support.axes` declares them.
+# `across` can name other axes as well, such as the port model and t_s, but not axes whose different
+# values make times incomparable. The module `starcast.support.axes` declares the latter axes.
 
 
 #: The axes of `QUESTION` that ``across`` can name, so that compared runs may differ on them.
 ALLOWED_ACROSS = tuple(axis for axis in QUESTION if not AXES[axis].why_not_across)
-#: The counts that describe a network's size: columns of tables, and attributes of `Topology`.
+#: The counts that describe a network's size: they are table columns and `Topology` attributes.
 SIZES = ("nodes", "degree", "links")
 #: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` except
-#: the segments, because runs are matched on them.
+#: the segments, because runs are matched on the segments.
 PARTS = CHOICE[:-1]
 
 
@@ -257,8 +257,8 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
         hint = f"choose among {', '.join(ALLOWED_ACROSS)}"
         if axis in CHOICE:
             raise InputError(
-                f"{axis} need not be named, because compared runs may always differ in it",
-                hint=f"omit it; {hint}",
+                f"{axis} need not be named, because compared runs may always differ in {axis}",
+                hint=f"omit {axis}, or {hint}",
             )
         if axis in AXES and AXES[axis].why_not_across:
             raise InputError(
@@ -270,10 +270,10 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_networks(runs: Iterable[Run]) -> list[str]:
-    """Return a text with the size of each network of the runs, in order of first appearance.
+    """Return a text with the size of each network in the runs, in order of first appearance.
 
-    The centre is named too if it is the root of a run. Networks of plug-ins that are not loaded
-    have no known size and are omitted.
+    If the centre is the root of a run, the text names the centre too. Networks of plug-ins that are
+    not loaded are omitted, because their size is unknown.
     """
     roots: dict[str, set[str | None]] = {}
     for run in runs:
@@ -329,8 +329,8 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    These are the part's values on the axes in ``across`` that vary, the algorithm if there are
-    several, and the base and copies if they vary for this algorithm.
+    The name consists of the part's values on the axes in ``across`` that vary, the algorithm if
+    there are several, and the base and copies if these vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

@@ -1,8 +1,8 @@
 """Lower bounds for any topology, from single nodes, cuts, and the total number of transmissions.
 
-A bound is the number of messages that some link has to carry one after another: the messages that
-must cross a cut, divided by the links of the cut, or all transmissions, divided by all links.
-Bounds are exact numbers, and hold for every schedule.
+A bound is the number of messages that some link has to carry one after another: the number of
+messages that must cross a cut, divided by the number of links in the cut; or the number of all
+transmissions, divided by the number of all links. Bounds are exact, and hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Bound(NamedTuple):
 
 
 def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
-    """Return the minimum number of start-ups: the largest distance that a unit must travel."""
+    """Return the minimum number of start-ups, which is the largest distance that a unit travels."""
     if collective not in MULTI_SOURCE:
         furthest = int(topology.distances(root)[: topology.endpoints].max())
         return Bound(Fraction(furthest), "the distance of the node furthest from the root")
@@ -50,8 +50,8 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     The result is the largest of several bounds:
 
     * All transmissions share all directed links.
-    * A cut divides the nodes into two sides, and the messages between the sides share the cut's
-      links. Across a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather
+    * A cut divides the nodes into two sides, and the messages between the sides share the links of
+      the cut. Across a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather
       needs a message for each node of the side without the root; an allgather or reduce-scatter a
       message for each node of the larger side; an alltoall a message for each pair of nodes on
       different sides.

@@ -28,7 +28,8 @@ class Entry:
     """The cost formula of an algorithm, and how the algorithm splits a message.
 
     Attributes:
-        form: ``form(topology, ports, **arguments)`` returns the formula.
+        form: function that returns the cost formula, called as ``form(topology, ports,
+            **arguments)``.
         each_tree: whether a message is first split among ``degree`` trees, and then into segments.
         each_node: whether a message is first split among all nodes.
     """
@@ -38,13 +39,13 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units of a message, given its number of segments or messages."""
+        """Return the number of units in a message, given the number of segments or messages."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
 # Algorithms built from the best schedules that searches have found (records), and their extensions.
-# All these formulas are exact.
+# The formulas in this section are exact.
 
 
 _RECORDS = "starcast: records"
@@ -115,8 +116,8 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 
 # The ring, recursive doubling, and allreduces
 #
-# A reduce is the reverse of a broadcast, and a reduce-scatter the reverse of an allgather, so they
-# have the same cost formulas. The message of an allreduce is the whole vector of a node, of m
+# A reduce is the reverse of a broadcast, and a reduce-scatter the reverse of an allgather, so each
+# has the cost formula of its reverse. The message of an allreduce is a node's whole vector, of m
 # bytes. References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W.
 # Gropp, IJHPCA 19(1), 2005.
 
@@ -164,11 +165,11 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
     """Return the cost formula of an allreduce by a reduce and a broadcast.
 
-    In the all-port model with a single tree, the broadcast of a unit begins as soon as its reduce
-    is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1) steps.
-    The formula is exact if the formula of the broadcast is exact. In all other cases the formula
-    assumes that the broadcast begins after the whole reduce, which gives an upper bound if there
-    are several units.
+    In the all-port model with a single tree, the broadcast of a unit begins as soon as the unit's
+    reduce is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1)
+    steps. This formula is exact if the formula of the broadcast is exact. In all other cases the
+    formula assumes that the broadcast begins after the whole reduce, which gives an upper bound if
+    there are several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -228,8 +229,8 @@ FORMS = {
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # a schedule and its reverse take the same time
         FORMS[REVERSED[_collective], _name] = _entry
-    # If a broadcast and an allgather have the same name, the allreduce uses the allgather, like the
-    # schedules of `collectives.reductions`.
+    # If a broadcast and an allgather have the same name, the allreduce uses the allgather, because
+    # the schedules of `collectives.reductions` use it too.
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
         _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
@@ -251,7 +252,7 @@ def unit_bytes(
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
     message is one unit per tree.
 
-    The arguments are those of `closed_form`.
+    `closed_form` describes the arguments.
 
     Raises:
         InputError: a name or an argument is invalid, or the algorithm is not defined on the
@@ -276,16 +277,15 @@ def closed_form(
 ) -> Cost:
     """Return the cost of an algorithm according to its closed form.
 
-    Each formula in `FORMS` is documented where it is defined, including its deviations from
-    executions, which `Cost.note` summarizes. `Cost.source` is the paper that states the formula, or
-    "starcast".
+    The function that defines a formula documents the formula and its deviations from executions,
+    which `Cost.note` summarizes. `Cost.source` is the paper that states the formula, or "starcast".
 
     Args:
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the name of the algorithm.
         ports: ``all`` or ``one``.
-        message_bytes: m, the bytes of the message.
+        message_bytes: m, the number of bytes in a message.
         machine: T_s and T_c.
         arguments: the algorithm's arguments.
 
@@ -323,13 +323,13 @@ def optimal_pieces(
 ) -> tuple[float, int]:
     """Return the number of pieces (segments or messages) with the minimum closed-form time.
 
-    Only numbers for which the algorithm is defined are considered. The perfectly balanced trees,
-    for example, need a multiple of n-1.
+    Only numbers of pieces for which the algorithm is defined are considered. The perfectly balanced
+    trees, for example, need a multiple of n-1.
 
-    The arguments are those of `closed_form`, without the number of pieces.
+    `closed_form` describes the arguments; the number of pieces is omitted.
 
     Returns:
-        The optimal real number, and the optimal positive integer; see `find_optimum`.
+        The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
 
     Raises:
         InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
@@ -347,8 +347,8 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # The papers' formulas round quotients by the degree, so the effect of rounding repeats with the
-    # degree as its period.
+    # The papers' formulas round quotients by the degree, so the effect of rounding is periodic with
+    # the degree as the period.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)
@@ -365,14 +365,14 @@ def find_optimum(
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)): see equation (5) of Tseng & Sheu 1997 and
     similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, such as
-    ceil(Mx/(n-1)), the times for p = r, r + period, r + 2 period, .. follow this formula for each
-    r, with constants that depend on r. The best of these p is one of the two values next to the
-    real optimum. If times are equal, the smallest number of pieces is returned.
+    ceil(Mx/(n-1)), then for each r the times for p = r, r + period, r + 2 period, .. follow such a
+    formula, with constants that depend on r. The best of these values of p is one of the two values
+    next to the real optimum. If times are equal, the smallest number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.
         machine: T_s and T_c.
-        period: the period with which the effect of rounding repeats, as a number of pieces.
+        period: the number of pieces after which the effect of rounding repeats.
         allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.
 
     Raises:

@@ -2,8 +2,8 @@
 
 A message of m bytes consists of M unit messages. A link carries one unit message per step, so a
 step takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number
-of necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all formulas, unless a
-formula states otherwise.
+of necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with a formula unless the
+formula's docstring states otherwise.
 """
 
 from collections.abc import Callable
@@ -56,12 +56,12 @@ class CostFormula:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)): steps to receive M messages from N-1 nodes over n-1 links."""
+    """Return ceil(M(N-1)/(n-1)): the steps to receive M(N-1) messages over n-1 links at a time."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1): steps to receive M messages from each of N-1 nodes over one link at a time."""
+    """Return M(N-1): the steps to receive M(N-1) messages over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
@@ -74,12 +74,12 @@ def _send_all(topology: Topology, messages: int) -> int:
 
 
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
-    """Return the sum of the distances of all necklaces of S_n from node 12..n.
+    """Return the sum of the distances from node 12..n to all necklaces of S_n.
 
     All nodes of a necklace have the same distance, and the necklace contributes this distance once.
 
-    By Burnside's lemma, n-1 times this sum is obtained by counting the distance of each node once
-    for every rotation that fixes the node.
+    By Burnside's lemma, the sum is the mean, over all n-1 rotations, of the total distance of the
+    nodes that the rotation fixes.
 
     Args:
         n: the number of symbols of the star graph S_n.
@@ -96,12 +96,12 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     Nodes are permutations of n symbols, and distances are measured from the identity 12..n.
 
     All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
-    number of their cycles. The rotation has g cycles of L symbols each. A permutation that commutes
-    with the rotation permutes these g cycles and rotates each cycle. Consider l cycles that are
-    permuted cyclically: if their rotations add up to b places, their l L symbols form gcd(b, L)
-    cycles of the permutation. On average over the g! permutations of the cycles, 1/l cycles have
-    length l, and all values of b are equally frequent. A cycle that is neither moved nor rotated
-    contributes no distance.
+    number of cycles of misplaced symbols. The rotation has g cycles of L symbols each. A
+    permutation that commutes with the rotation permutes these g cycles and rotates each of them.
+    Consider l cycles that are permuted cyclically: if their rotations add up to b places, their
+    l L symbols form gcd(b, L) cycles of the permutation. A random permutation of the g cycles has
+    on average 1/l cycles of length l, and all values of b are equally frequent. A cycle that is
+    neither moved nor rotated contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles
@@ -121,14 +121,14 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
     ),
     ("allgather", "hamiltonian-cycle"): CostFormula(_receive_one, f"{PAPER}, Table 1 (SLA)"),
-    # In the paper all messages of a node take the same path, so M messages need
+    # In the paper all messages to a node take the same path, so M messages need
     # M ceil((N-1)/(n-1)) steps. In starcast the numbering of the nodes continues from message to
     # message, so the number of steps is rounded up only once.
     ("scatter", "balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
     # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 the number of steps equals the number of nodes
-    # of the largest subtree, T_2, which has one node of every necklace.
+    # in the largest subtree, T_2, which has one node of every necklace.
     ("scatter", "near-balanced"): CostFormula(
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
@@ -138,10 +138,10 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
     ),
     ("scatter", "one-port"): CostFormula(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
-    # The necklaces are served one after the other, each in as many steps as its distance. Table 3
-    # states O(ceil(t_n/(n-1))). The paper states h d steps (Rule 9), where d is the mean distance
-    # of the nodes. This differs from the sum of the necklaces' distances, because necklaces have
-    # different numbers of nodes.
+    # The necklaces are served one after the other, and the number of steps for a necklace is its
+    # distance. Table 3 states O(ceil(t_n/(n-1))). Rule 9 states h d steps, where d is the mean
+    # distance of the nodes. The product h d differs from the sum of the necklaces' distances,
+    # because necklaces have different numbers of nodes.
     ("alltoall", "necklace"): CostFormula(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
@@ -157,8 +157,8 @@ ROWS: dict[tuple[str, str], CostFormula] = {
 
 # 1996: x copies of unit messages along edge-disjoint trees
 #
-# The paper gives times for x = 1, for x that divides n-1, and for x = n-1. For other x the forms
-# are starcast's own. They use c = ceil(Mx/(n-1)), the largest number of copies sent along one tree.
+# The paper states times for x = 1, for divisors x of n-1, and for x = n-1. For other x the formulas
+# are starcast's own, with c = ceil(Mx/(n-1)), the largest number of copies sent along one tree.
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
@@ -168,7 +168,7 @@ def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
     The number of steps is an upper bound, because the paper assumes trees of height D_n + 4. For n
     = 3..10 the trees of starcast have the height D_n + 3 for even n and D_n + 2 for odd n. So the
-    formula has one or two steps too many (four on S_2, whose tree is a single link).
+    formula exceeds the actual number by one or two steps (by four on S_2, whose tree is one link).
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3
     excess = "four steps"

@@ -4,8 +4,8 @@ Every node sends a flow of one message to every other node, and the largest flow
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
 numbers; its dual solution gives every link a length. The bound is then computed from these lengths
 exactly: every message travels at least the distance between its ends, so the sum of all distances
-is at most the sum of all lengths times the messages on the busiest link. This holds for any
-lengths.
+is at most the sum of all lengths, multiplied by the number of messages on the busiest link. This
+inequality holds for any lengths, so imprecise lengths do not invalidate the bound.
 """
 
 from fractions import Fraction
@@ -21,9 +21,9 @@ from starcast.support.progress import current_reporter, run_in_thread
 from starcast.topologies import Topology
 from starcast.topologies.flows import Arcs
 
-#: The largest number of variables of the linear program: sources times directed links.
+#: Maximum number of variables of the linear program, one per source and directed link.
 MAX_VARIABLES = 100_000
-#: Above this number of variables, the linear program is announced, because it takes some seconds.
+#: With more variables, the linear program is announced, because solving it takes some seconds.
 _ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6
@@ -33,8 +33,8 @@ SOURCE = "Shahrokhi & Matula 1990"
 def least_busiest_link(topology: Topology) -> Fraction:
     """Return the number of messages that the busiest directed link carries in the best alltoall.
 
-    Messages may be divided among routes. The result is exact or, because of the solver's limited
-    precision, slightly too small.
+    Messages may be divided among routes. Because of the solver's limited precision, the result can
+    be slightly too small, but never too large.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -109,7 +109,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
 def _sum_distances(
     nodes: int, tails: NDArray[Any], heads: NDArray[Any], lengths: NDArray[np.int64]
 ) -> int:
-    """Return the sum of the distances of all ordered pairs, for links of integer lengths."""
+    """Return the sum of the distances of all ordered node pairs, given integer link lengths."""
     far = np.int64(lengths.sum() + 1)
     distances = np.full((nodes, nodes), far)
     np.fill_diagonal(distances, 0)

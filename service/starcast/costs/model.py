@@ -26,7 +26,7 @@ from starcast.topologies.flows import bottleneck, keep, link_connectivity
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine, given by the times that it needs to send a packet, in any unit of time.
+    """A machine, described by its start-up time and its time per byte, in any unit of time.
 
     Attributes:
         t_s: T_s, the start-up time of a packet.
@@ -44,7 +44,7 @@ class Machine:
             time = getattr(self, name)
             if time < 0:
                 raise InputError(
-                    f"{name} is {time}, a negative time", hint="use a time of 0 or more"
+                    f"{name} must not be negative, but is {time}", hint="use a time of 0 or more"
                 )
 
 
@@ -54,9 +54,9 @@ class Cost:
 
     Attributes:
         steps: the number of steps (slots, sub-slots); None if the source states only a time.
-        start_ups: the coefficient of T_s.
-        bytes: the coefficient of T_c.
-        transmissions: number of times that a unit crosses a link; None if unknown.
+        start_ups: the number of start-ups one after another, the coefficient of T_s.
+        bytes: the number of bytes sent one after another, the coefficient of T_c.
+        transmissions: the number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
@@ -96,7 +96,7 @@ class Form:
     note: str = ""
 
     def price(self, message_bytes: Fraction, machine: Machine) -> Cost:
-        """Return the cost of a message of the given length on a machine."""
+        """Return the cost for a message of the given number of bytes on a machine."""
         sent = self.bytes_per_m * Fraction(message_bytes)
         return Cost(
             steps=self.steps,
@@ -116,7 +116,7 @@ def stepwise_form(
 
     Args:
         steps: the number of steps.
-        packet: the size of a packet as a multiple of the message.
+        packet: the size of a packet, divided by the size of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
         note: how an execution differs from the formula.
@@ -133,10 +133,9 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum of the units of these packets, each divided by the capacity of the packet's
-            link.
-        latency: the sum of the latencies of these packets' links.
-        source: the origin of a cost that is computed from this work.
+        units: the sum over these packets of the number of units, divided by the link's capacity.
+        latency: the sum over these packets of the link's latency.
+        source: the value of `Cost.source` for a cost that is computed from this work.
     """
 
     packets: int
@@ -159,7 +158,7 @@ def execute_in_model(
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which determine which packets wait.
         execution: the execution model, ``synchronous`` or ``asynchronous``.
-        faults: the faulty nodes and links; see `starcast.simulate`.
+        faults: the faulty nodes and links, in the form that `starcast.simulate` accepts.
 
     Returns:
         The simulation and the work on the critical path, which determines the time. The work is
@@ -191,7 +190,7 @@ def execute_in_model(
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
     if execution == "asynchronous":
         return result.simulation, CriticalWork(len(path), units, latency)
-    # Every step takes T_s, with packets or without.
+    # Every step counts as a start-up, even a step without packets.
     work = CriticalWork(result.simulation.steps, units, latency, "simulated")
     return result.simulation, work
 
@@ -205,7 +204,7 @@ def price_simulation(
 
     Args:
         simulation: the simulation of the execution.
-        unit: bytes per unit; see `starcast.costs.unit_bytes`.
+        unit: bytes per unit, as computed by `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
         critical: the work on the critical path, from `execute_in_model`.
     """
@@ -231,7 +230,8 @@ def check_message(message_bytes: Fraction) -> None:
     """
     if message_bytes < 0:
         raise InputError(
-            f"message_bytes is {message_bytes}, a negative length", hint="use 0 bytes or more"
+            f"message_bytes must not be negative, but is {message_bytes}",
+            hint="use 0 bytes or more",
         )
 
 
@@ -247,7 +247,7 @@ class Work:
     Attributes:
         through: the number of messages that the busiest node has to send or receive; for
             collectives without such a node, the average over all nodes.
-        sent: the number of transmissions of all nodes together.
+        sent: the total number of transmissions by all nodes.
     """
 
     through: Fraction
@@ -267,8 +267,8 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
 
     * broadcast: the root sends the message, and every other node receives it.
     * allgather: every node receives the messages of the N-1 other nodes.
-    * scatter, gather: the root sends, or receives, N-1 messages, which travel the distances of
-      their nodes.
+    * scatter, gather: the root sends, or receives, N-1 messages; each travels the distance between
+      the root and the message's node.
     * alltoall: the N-1 messages of a node travel t links in total, where t is the sum of the
       distances from a node. So a node sends t messages on average.
     * reduce: the reverse of a broadcast: the root receives the sum, and every other node sends.
@@ -294,7 +294,7 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
 
 
 def _sum_all_distances(topology: Topology) -> int:
-    """Return the sum of the distances of all ordered pairs of endpoints."""
+    """Return the sum of the distances over all ordered pairs of endpoints."""
     if topology.has_translations:
         return topology.nodes * topology.distance_sum
     roots = range(topology.endpoints)
@@ -317,12 +317,13 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
     """Return a lower bound on the number of messages that one link carries one after another.
 
-    In the one-port model, this is the number of messages that one node sends or receives.
+    In the one-port model, the bound is the number of messages that one node sends or receives.
     """
     work = least_work(topology, collective, root)
     through = work.through
     if topology.endpoints < topology.nodes:
-        # Switches forward any number of packets, so only the endpoints' own messages count.
+        # Switches forward any number of packets, so only the messages of the endpoints themselves
+        # count.
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
     # A packet over a link of capacity c takes 1/c of the time.
@@ -351,15 +352,16 @@ def lower_bound(
     may start up while other nodes send. In the simulator, all packets of a step start together, so
     the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
 
-    Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
-    hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In a
-    gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather, which
-    is smaller if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
+    Start-ups: some unit has to travel the diameter D. In the one-port model, the number of nodes
+    that hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In
+    a gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather; this
+    value, rounded up, is smaller if N-1 is a power of two. Messages of 0 bytes need these start-ups
+    too.
 
-    Bytes: m times the number of messages that the busiest node sends or receives (`Work.through`;
-    the average node for alltoall). In the one-port model, one link at a time carries these bytes.
-    In the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
-    average (alltoall) divides them among its ``degree`` links. Hence
+    Bytes: m times the number of messages that the busiest node (for alltoall, the average node)
+    sends or receives (`Work.through`). In the one-port model, one link at a time carries these
+    bytes. In the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a
+    node on average (alltoall) divides the bytes among its ``degree`` links. Hence
 
     * broadcast: max{D T_s, (m/degree) T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
@@ -368,8 +370,8 @@ def lower_bound(
     * allreduce: the same with 2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D
       steps, all nodes can send each other whole vectors.
 
-    Without translations, D is the distance of the root's furthest node, or the diameter if all
-    nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, which
+    In a topology without translations, D is the largest distance from the root, or the diameter if
+    all nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, that
     `starcast.costs.bounds.least_share` states. These bounds hold in the one-port model too.
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
@@ -388,11 +390,11 @@ def lower_bound(
         topology: the topology or its spec.
         collective: the name of the collective.
         ports: ``all`` or ``one``.
-        message_bytes: m, the bytes of a message to one destination.
+        message_bytes: m, the number of bytes in a message to one destination.
         machine: T_s and T_c.
         messages: M, the number of unit messages into which a message is split, to bound the steps.
         copies: x, the number of copies of each message.
-        root: label or rank of the root; ignored where there are translations, or all nodes send.
+        root: label or rank of the root; ignored if the topology has translations or all nodes send.
 
     Raises:
         InputError: an argument is invalid.
@@ -445,11 +447,11 @@ def lower_bound(
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return ForestColl's optimal time of an all-port allgather, given by the bottleneck cut.
 
-    Let S be a set of nodes that does not contain all nodes. The m bytes of every node in S have to
+    Let S be a non-empty set that does not contain all nodes. The m bytes of every node in S have to
     leave S. So an allgather takes at least size(S) m T_c / B(S), where B(S) is the number of links
-    that leave S. The optimum is the maximum over all such S. Zhao et al. prove that spanning trees
-    attain this bound on any network as messages are split into more and more parts; the bound has
-    no start-ups.
+    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. prove that
+    spanning trees approach this bound on any network as messages are split into more and more
+    parts. The bound includes no start-ups.
 
     With translations, *the maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all
     nodes but one. Any other S has at most N-1 nodes, and at least ``degree`` links leave it: these
@@ -478,11 +480,12 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return a lower bound on the time of an all-port alltoall, by a linear program.
 
-    If each directed link has a length, the sum of the distances of all pairs of nodes, divided by
-    the sum of all lengths, is a lower bound. The linear program finds the lengths for which the
-    bound is largest. If messages may be divided among routes, an alltoall attains this bound
-    (Shahrokhi & Matula 1990), apart from start-ups, which the bound does not include. The bound is
-    computed exactly from the solver's lengths, so it holds even if these are imprecise.
+    If each directed link has a length, the sum of the distances of all node pairs, divided by the
+    sum of all lengths, is a lower bound on the messages of the busiest link. The linear program
+    finds the lengths for which the bound is largest. If messages may be divided among routes, an
+    alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which the bound
+    does not include. The bound is computed exactly from the solver's lengths, so the bound holds
+    even if the lengths are imprecise.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -511,8 +514,8 @@ _REFERENCES = {
 }  # fmt: skip
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
-#: The table of Fragopoulou & Akl 1993 for one copy, and the table of Fragopoulou & Akl 1996 for
-#: broadcast and several copies, by family.
+#: By family: the number of the table in Fragopoulou & Akl 1993 for one copy, and of the table in
+#: Fragopoulou & Akl 1996 for broadcasts and for several copies.
 _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 

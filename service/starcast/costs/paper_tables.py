@@ -26,7 +26,7 @@ class RowExecution(NamedTuple):
     Attributes:
         algorithm: the name of the algorithm.
         ports: the port model.
-        base: the construction given to the algorithm, or None.
+        base: the construction of the trees that the algorithm uses, or None.
         messages: M, the number of messages, if the table fixes it; None if any number of segments
             is allowed.
         copies: x, the number of copies of each message.
@@ -90,8 +90,8 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: the axis whose value 1 has a row or column in the tables of all other values,
-            or None. A case with this value gets no table unless there are no other cases.
+        axis_with_1: the axis whose value 1 has a row or column in the tables for all other values,
+            or None. A case with the value 1 gets no table unless there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column
@@ -115,8 +115,8 @@ class PaperTable(ABC):
     def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
         """Return the rows of this table for one line of the printed table.
 
-        ``find`` returns the figures of the fastest execution of an algorithm, for the columns that
-        contain them.
+        The function ``find`` returns the figures of an algorithm's fastest execution, for the
+        columns that show executions.
         """
 
 

@@ -1,7 +1,7 @@
 """Cost formulas of tree-based algorithms, grouped by the paper that states them.
 
 The papers are Tseng & Sheu 1997 (S_n), Li, Chen, Xiang & Yao (S_{n,k}) and Johnsson & Ho 1989
-(Q_d). From other papers, only the formulas cited in the tables of the first two are included.
+(Q_d). From other papers, only formulas that the tables of the first two papers cite are included.
 
 The notation follows docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per tree, h
 the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the all-port
@@ -23,7 +23,7 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the sum of ceil(log2 i), i = 2..n: the steps of a one-port broadcast by substars.
+    """Return the steps of a one-port broadcast by substars: the sum of ceil(log2 i), i = 2..n.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -95,7 +95,8 @@ def _pipeline(
 ) -> Form:
     """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
 
-    A packet has the size ``packet`` as a multiple of the message, by default the size of a segment.
+    The argument ``packet`` is the size of a packet, divided by the size of the message (default: a
+    packet holds one segment).
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees
@@ -112,7 +113,7 @@ def _spread(
         topology: the topology.
         ports: the port model.
         start_ups: the number of start-ups, one per step.
-        trees: the number of trees, each of which carries one unit, a part of the message.
+        trees: the number of trees; each carries one unit, which is a part of the message.
         source: the paper, and the number of the theorem.
         note: how an execution differs from the formula.
     """
@@ -134,7 +135,7 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
     Row [7] of Table 1 states this formula.
 
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
-    model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but the
+    model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but an
     execution ends with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n,
     executions end with the last sub-slot of the last slot (checked for n = 2..8).
     """
@@ -177,8 +178,8 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
     In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
-    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has another height, that
-    height replaces D_n.
+    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has another height than
+    D_n, the tree's height replaces D_n.
     """
     start_ups = tree_height(topology, base) * _sub_slots(topology, ports)
     source = f"{TSENG_SHEU}, Theorem 3 and section 5.2"
@@ -191,7 +192,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
 def day_tripathi(topology: Topology, segments: int) -> Form:
     """Return the cost formula of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
 
-    Their broadcast is pipelined along a greedy tree of height D_n.
+    The broadcast of Day & Tripathi is pipelined along a greedy tree of height D_n.
     """
     steps = topology.diameter + segments - 1
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [7]")
@@ -202,8 +203,8 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
     The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
     = ceil(log2 n). Without segments the algorithm takes S steps, like the algorithms of [2] and
-    [12]. Unlike these, it can be pipelined, because no node receives twice. The paper writes n log2
-    n for S and log2 n for k, which are not integers.
+    [12]. Unlike the algorithms of [2] and [12], this algorithm can be pipelined, because no node
+    receives twice. The paper writes n log2 n for S and log2 n for k, which are not integers.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
@@ -227,7 +228,8 @@ def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Top
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
     """Return a function that gives the cost formula of an allgather that uses all links evenly.
 
-    The time is steps * T_s + (n!-1)/(n-1) m T_c. The arguments are those of `_whole_messages`.
+    The time is steps * T_s + (n!-1)/(n-1) m T_c. The function `_whole_messages` has the same
+    arguments.
     """
 
     def form(topology: Topology) -> Form:
@@ -294,8 +296,8 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
     of different sizes.
 
     In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
-    links of a level and a port carry the same number. There are n times too many start-ups, and not
-    all start-ups of the last step are needed.
+    links of a level and a port carry the same number of bytes. The formula has n times too many
+    start-ups; besides, not all start-ups of the last step are needed.
     """
     start_ups = topology.diameter * _sub_slots(topology, ports)
     note = ""
@@ -367,8 +369,8 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 
     In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model the time is d times as long, because every slot has one sub-slot per port (see Theorem 2
-    of Tseng & Sheu). That time is an upper bound, because it counts all sub-slots of the last slot,
-    but the execution ends with the last sub-slot that is used, less than d sub-slots earlier.
+    of Tseng & Sheu). The one-port time is an upper bound: it counts all sub-slots of the last slot,
+    but an execution ends with the last sub-slot that is used, less than d sub-slots earlier.
     """
     source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)
     return _pipeline(topology, ports, topology.n, segments, source, note)
@@ -380,8 +382,8 @@ def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copie
     For x copies of M messages, the broadcast takes ceil(Mx/d) + d steps and Mx(2^d - 1)
     transmissions.
 
-    The formula is exact except on Q_1, whose only tree is a single link, where it has one step too
-    many.
+    The formula is exact except on Q_1, where it has one step too many, because the only tree is a
+    single link.
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.n
     transmissions = messages * copies * (topology.nodes - 1)

@@ -17,7 +17,7 @@ COLUMNS = (
 NARROW = (
     "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
 )  # fmt: skip
-#: Columns of `NARROW` that are removed if they do not fit, in this order.
+#: Columns of `NARROW` that are removed, in this order, until the table fits.
 SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
 
 
@@ -25,7 +25,8 @@ class CostPart(NamedTuple):
     """The costs of one collective in one port model, or a paper's table for one set of parameters.
 
     Attributes:
-        title: collective, topology, message, machine and port model; or the title in the paper.
+        title: collective, topology, message, machine and port model; or the source and caption of a
+            paper's table.
         rows: rows of the printed table; ``ref``, if present, is the letter of the row's source.
         columns: columns of the printed table.
         spare: the columns to omit from a table that is too wide, in this order.
@@ -42,7 +43,7 @@ class CostPart(NamedTuple):
 
 
 def part_of_costs(rows: list[Row], title: str, label: str) -> CostPart:
-    """Return the costs of one collective in one port model, with their sources below."""
+    """Return the costs of one collective in one port model, with the sources below the table."""
     letters = _letters(map(_source, rows))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
@@ -58,7 +59,7 @@ def part_of_paper(
     Args:
         paper: the name of the table, such as tseng-sheu-1997-table-1.
         table: the table.
-        values: the parameters, by axis.
+        values: the parameter values, by axis.
         rows: the rows of the table for these parameters.
     """
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
@@ -88,7 +89,7 @@ def part_of_paper(
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
     """Return a letter for each remark; the remarks are printed below the table."""
-    # Unlike letters, numbers could be confused with the numbers of tables and theorems in sources.
+    # Letters are used, because numbers could be confused with table and theorem numbers in sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}
 

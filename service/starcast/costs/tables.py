@@ -33,10 +33,10 @@ from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables without an algorithm in starcast
 #
-# These are works that the papers cite, rows that differ from the papers' theorems, and networks
-# that the papers compare with. Qiu [14] has no closed form, because Tseng & Sheu give only orders
+# The rows are works that the papers cite, rows that differ from the papers' theorems, and networks
+# with which the papers compare. Qiu [14] has no closed form, because Tseng & Sheu state only orders
 # of growth. Li et al. print some rows of Table 1 differently from their theorems. One of these, the
-# one-port time nD T_s of one tree, is an order of growth and has no row here.
+# one-port time nD T_s of one tree, is omitted here, because it is an order of growth.
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PrintedRow:
             orders of growth, or if there are more copies than links at the source.
         cited: whether the row describes another work, or a network other than the paper's own.
         split: whether the message is split into pieces (segments or messages).
-        other_topology: the network of the row, if it differs from the table's network; else None.
+        other_topology: the network of the row if it differs from the table's network, else None.
         unit_messages: whether the pieces are unit messages, whose number is `CostProblem.messages`.
         copies: x, the number of copies of a message.
         note: a remark on the row.
@@ -71,7 +71,8 @@ class PrintedRow:
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
     """Return the hypercube with which a topology is compared.
 
-    This hypercube may be too large to have a spec, as for S_12; no array is built for it.
+    The hypercube may be too large to have a spec (for example, for S_12); no array of its nodes is
+    built.
 
     Args:
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
@@ -86,7 +87,7 @@ def bound_name(copies: int, *subjects: str) -> str:
     """Return the name of the row with a lower bound in a cost table.
 
     Args:
-        copies: the number of copies of each message; named if it is greater than 1.
+        copies: the number of copies of each message, which the name contains if it exceeds 1.
         *subjects: further parts of the name, such as the topology.
     """
     parts = ["lower bound", *subjects]
@@ -140,13 +141,13 @@ _CITED = {
 # Tables
 
 
-#: The name of the row with ForestColl's optimum, of all-port allgather and reduce-scatter.
+#: The name of the row with ForestColl's optimum for an all-port allgather or reduce-scatter.
 BOTTLENECK_CUT = "bottleneck cut"
-#: The name of the row with the optimum of the linear program of an all-port alltoall.
+#: The name of the row with the optimum of the linear program for an all-port alltoall.
 CONCURRENT_FLOW = "concurrent flow"
 #: Bounds that are computed on request only, in `CostProblem.bounds`.
 BOUNDS = get_args(RequestedBound)
-#: Largest dimension of the hypercube to compare with. No array is built for a hypercube.
+#: Maximum dimension of the hypercube for comparison, for which no arrays are built.
 MAX_HYPERCUBE = 64
 
 
@@ -158,7 +159,7 @@ class CostProblem:
         topology: the topology; it may be given as a spec.
         collective: the name of the collective.
         ports: the port model.
-        message_bytes: m, the bytes of a message.
+        message_bytes: m, the number of bytes in a message.
         machine: T_s and T_c.
         segments: p, the number of pieces into which a message, or the share of each tree, is split;
             None for the optimum.
@@ -167,12 +168,12 @@ class CostProblem:
         copies: x, the number of copies of each message, for algorithms along edge-disjoint trees;
             other algorithms send one copy. If x is greater than 1, the table has bounds for one
             copy and for x copies.
-        hypercube: dimension of the hypercube to compare with; by default that of the smallest
-            hypercube with at least as many nodes.
+        hypercube: dimension of the hypercube for comparison; by default, the smallest dimension of
+            a hypercube with at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
-        bounds: a bound that takes longer to compute: ``cut``, the bottleneck cut of an allgather or
-            reduce-scatter, or ``lp``, the linear program of an alltoall; the bound of other
-            collectives stays the same.
+        bounds: a bound to add that takes longer to compute: ``cut``, the bottleneck cut of an
+            allgather or reduce-scatter, or ``lp``, the linear program of an alltoall; the bounds of
+            other collectives stay the same.
 
     Raises:
         InputError: a value is invalid.
@@ -232,16 +233,15 @@ class CostRow:
     Attributes:
         name: the name of an algorithm or of a printed row.
         source: the paper, and the number of the theorem or table.
-        cited: whether the paper gives the row for another work or another network.
-        cost: the cost by the closed form; None if the paper gives only orders of growth, if the
-            algorithm has no closed form (such as a plug-in's) or is not defined for the arguments,
-            or if there are more copies than links.
+        cited: whether the row describes another work, or a network other than the paper's own.
+        cost: the cost by the closed form; None if the paper states only orders of growth, if the
+            algorithm has no closed form (such as a plug-in's algorithm) or is not defined for the
+            arguments, or if there are more copies than links at the source.
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split.
-        real_pieces: the optimal number of pieces as a real number; None unless the optimum was
-            requested.
+        real_pieces: the optimal real number of pieces; None unless the optimum was requested.
         arguments: the algorithm's arguments; None for a row that is not an algorithm.
-        note: remarks, such as how an execution differs from the form.
+        note: remarks, such as how an execution differs from the closed form.
     """
 
     name: str
@@ -260,7 +260,7 @@ class CostRow:
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
-        """Return the time of another cost, such as a simulation's, divided by the row's bound."""
+        """Return the time of a given cost, such as a simulated cost, divided by the row's bound."""
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
@@ -310,8 +310,8 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every node but the root receives at least one unit in a row, so the schedule has at least
-    # nodes - 1 rows. The check avoids building trees on huge topologies.
+    # Every node but the root receives at least one unit, in a separate row, so the schedule has at
+    # least nodes - 1 rows. This check avoids building trees on huge topologies.
     too_large = topology.nodes > max_rows
     rows = topology.nodes - 1
     if not too_large:
@@ -373,9 +373,9 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the rows of a cost table that are not algorithms.
 
-    These rows hold costs cited from papers, and lower bounds for unit messages. The bounds are for
-    one copy and for `problem.copies` copies of each message, each on the table's topology and on
-    the hypercube with which this topology is compared.
+    These rows hold costs cited from papers, and lower bounds for unit messages. There are bounds
+    for one copy and for `problem.copies` copies of each message, on the table's topology and on the
+    hypercube with which this topology is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -388,10 +388,10 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 
 
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
-    """Return the row with the lower bound for unit messages, on this or another topology.
+    """Return the row with the lower bound for unit messages on the given topology.
 
-    Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
-    of Fragopoulou & Akl 1996.
+    The topology is that of the table, or the hypercube with which it is compared (Table 6 of
+    Fragopoulou & Akl 1993, Table 4 of Fragopoulou & Akl 1996).
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)
@@ -456,7 +456,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
     """Return all remarks on a row of a cost table as one string."""
     remarks = [row_note, cost.note]
-    # If the costs of executions differ from the closed form, so may their optimal number of pieces.
+    # If executions differ from the closed form, their optimal number of pieces may differ as well.
     if cost.note and real_pieces is not None:
         remarks.append("the number of pieces is the optimum of the closed form")
     return "; ".join(remark for remark in remarks if remark)
@@ -480,15 +480,15 @@ def _price(problem: CostProblem, form: Callable[..., Form], pieces: int | None) 
 
 
 def _counting_bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
-    """Return the lower bound by counting, for the parameters of a cost table on a topology."""
+    """Return the lower bound by counting, for a cost table's parameters on the given topology."""
     named = (topology, problem.collective, problem.ports)
     return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)
 
 
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
-    """Return the best lower bound for the parameters of a cost table, on any topology.
+    """Return the best lower bound for a cost table's parameters on the given topology.
 
-    Bounds that need a search are known only for the topology of the table.
+    Bounds that need a search are used only for the table's own topology.
     """
     bounds: list[Cost] = [_counting_bound(problem, topology, copies)]
     if topology == problem.topology:

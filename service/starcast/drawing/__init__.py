@@ -1,8 +1,8 @@
 """Draw topologies, forests and schedules, and the nodes and links in a query result.
 
-All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
-into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.scene` renders. A
-notebook shows an object by `represent`: as a picture, or as a table if the object is large.
+All drawings are SVG documents that adapt to dark mode and to narrow pages; `convert` turns drawings
+into PNG and PDF. A drawing is first built as a `Scene`, which `starcast.drawing.scene` renders. A
+notebook calls `represent` to show an object as a drawing, or as a table if the object is large.
 """
 
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees

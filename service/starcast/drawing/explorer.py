@@ -1,6 +1,7 @@
-"""Write the explorer as one HTML file that works without a server, and encode its data.
+"""Write the explorer as one HTML file that works without a server, and encode the page's data.
 
-The data have the field names of the HTTP API, so that the same scripts read both.
+The data have the field names of the HTTP API, so that the same scripts can read the data of a page
+and the responses of the server.
 """
 
 import base64
@@ -32,7 +33,7 @@ MAX_NODES = 50_000
 #: Maximum number of rows of a schedule that a page shows.
 MAX_ROWS = 4_000_000
 
-#: The explorer page as the web server serves it.
+#: The file of the explorer page that the web server serves.
 EXPLORER = STATIC / "explorer" / "explorer.html"
 
 
@@ -45,7 +46,7 @@ def build_page(
 ) -> str:
     """Return an HTML document that shows a topology, forests and schedules without a server.
 
-    The page loads no other files, so it can be mailed.
+    The page loads no other files, so the document can be sent by e-mail.
 
     Args:
         topology: the topology.
@@ -54,8 +55,8 @@ def build_page(
         state: the initial state of the page in the form of the explorer's URLs, such as
             ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
             first schedule or else the first forest; an empty string selects neither.
-        root: the root of the layout `levels` while no forest or schedule is shown. While one is
-            shown, the layout has the root of this forest or schedule.
+        root: the root of the layout `levels` while no forest or schedule is shown. While a forest
+            or schedule is shown, the layout has the root of this forest or schedule.
 
     Raises:
         InputError: a forest or schedule is on another topology, or the root is not a node.
@@ -112,7 +113,7 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     Args:
         name: collective, algorithm with its arguments, and optionally the port model:
             ``broadcast:multiple``, ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
-        root: label or rank of the root, or of the source of a symmetric schedule.
+        root: label or rank of the root; for a symmetric schedule, of its source.
 
     Raises:
         InputError: the name is malformed, or the collective, algorithm, an argument or the root is
@@ -152,7 +153,7 @@ def name_ports(topology: Topology) -> list[str]:
 
 
 def name_forest(forest: Forest) -> str:
-    """Return the construction with its arguments, and the root unless it is the identity."""
+    """Return the construction with its arguments, and the root unless the root is the identity."""
     construction = format_spec(forest.construction, forest.arguments)
     return forest.id.partition(":")[2] if forest.root else construction
 
@@ -160,7 +161,7 @@ def name_forest(forest: Forest) -> str:
 def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, Any]:
     """Return a topology as JSON values: properties, neighbours, labels, and positions by layout.
 
-    The labels are joined by spaces.
+    The labels are packed as one text, separated by spaces.
 
     Args:
         topology: the topology.
@@ -199,9 +200,9 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def link_values(topology: Topology) -> dict[str, list[int] | None]:
-    """Return capacities and latencies of all links, by lower rank and port; None if all are equal.
+    """Return ``link_capacities`` and ``link_latencies``; None for a quantity that does not vary.
 
-    The names are ``link_capacities`` and ``link_latencies``.
+    Links are ordered by their lower-ranked node, then by the port at this node.
     """
     columns = {"link_capacities": topology.capacities, "link_latencies": topology.latencies}
     if topology.has_equal_links:
@@ -224,7 +225,7 @@ def schedule_rows(schedule: Schedule) -> NDArray[Any]:
 def pack(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON values: dtype, shape and content.
 
-    The content consists of the little-endian bytes, compressed with zlib, in base64.
+    The content is the array's little-endian bytes, compressed with zlib, in base64.
     """
     little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode()
@@ -242,8 +243,8 @@ def name_schedule(schedule: Schedule) -> str:
         algorithm = find_algorithm(schedule.collective, schedule.algorithm, schedule.topology)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
-        # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an
-        # argument has no default. Then the name contains all arguments.
+        # Defaults are unknown if there is no algorithm (for example, in a schedule from a file), or
+        # if an argument has no default. Then the name contains all arguments.
         defaults = {}
     else:
         ports = algorithm.resolve_ports(None)
@@ -253,7 +254,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Make names of schedules unique: equal names are replaced by ids without the topology."""
+    """Make schedule names unique: equal names are replaced by schedule ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -1,10 +1,10 @@
 """Draw forests: single trees, all trees, trees on the topology, and link loads.
 
 A tree is drawn with its levels as rows and each parent centred above its children. The two contours
-of a subtree are its leftmost and rightmost positions on each level, relative to its root. Subtrees
-are pushed together until their contours touch, once from the left and once from the right. The mean
-of the two layouts is as narrow as either layout, and centres small subtrees between large subtrees
-(Reingold & Tilford 1981).
+of a subtree are the subtree's leftmost and rightmost positions on each level, relative to its root.
+Subtrees are pushed together until their contours touch, once from the left and once from the right.
+The mean of the two layouts is as narrow as either layout, and centres small subtrees between large
+subtrees (Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ SPACING = 1.0
 
 
 class _Contour(NamedTuple):
-    """The leftmost and rightmost positions of a subtree on its levels, from its root down."""
+    """The leftmost and the rightmost position on each level of a subtree, from the root down."""
 
     left: list[float]
     right: list[float]
@@ -58,7 +58,7 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
 
     Args:
         root: the node at the top.
-        children: the children of each node that has any, from left to right.
+        children: for each node with children, the children from left to right.
 
     Returns:
         Positions by node; nodes on the same level are at least `SPACING` apart.
@@ -70,8 +70,8 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
     #: For each node, its position relative to its parent.
     offset: dict[int, float] = {root: 0.0}
     contours: dict[int, _Contour] = {}
-    # Children are processed before their parents. A recursion would be too deep for a tree that is
-    # a Hamiltonian path.
+    # The loop processes children before their parents. A recursion would be too deep for a tree
+    # that is a Hamiltonian path.
     for node in reversed(order):
         subtrees = [contours.pop(child) for child in children.get(node, ())]
         positions = _spread(subtrees)
@@ -104,7 +104,7 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
     positions: list[float] = []
     merged = _Contour([], [])
     for contour in contours:
-        # Subtrees can differ in height, and touch only on levels that both have.
+        # Subtrees can differ in height; they can touch only on levels that both subtrees have.
         levels = zip(merged.right, contour.left, strict=False)
         positions.append(max((right - left + SPACING for right, left in levels), default=0.0))
         _merge(merged, contour, positions[-1])
@@ -112,10 +112,10 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
-    """Add a subtree to the right of other subtrees, by extending their outer contours ``merged``.
+    """Add a subtree to the right of other subtrees, by extending the common contours ``merged``.
 
     Args:
-        merged: the contours of the other subtrees together; changed in place.
+        merged: the outer contours of the other subtrees together; changed in place.
         contour: the contours of the new subtree, relative to its root.
         position: the position of the new subtree's root.
     """
@@ -124,15 +124,15 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     merged.right[:depth] = [position + x for x in contour.right]
 
 
-#: Maximum total number of nodes in a picture of all trees. The four trees on S5 have 480.
+#: Maximum total number of nodes in a drawing of all trees. The four trees on S5 have 480.
 MAX_NODES = 2_048
 
-#: In a picture of all trees: distance between two levels, and radius of a node.
+#: In a drawing of all trees: distance between two levels, and radius of a node.
 _ROW, _DOT = 22.0, 2.6
-#: In a picture of all trees: smallest and largest distance between neighbours on a level.
+#: In a drawing of all trees: smallest and largest distance between neighbours on a level.
 _NEAR, _FAR = 7.0, 16.0
-#: Width of each tree in a picture of all trees, unless its nodes would then be closer than `_NEAR`
-#: or farther apart than `_FAR`.
+#: In a drawing of all trees: width of each tree, unless the tree's nodes would then be closer than
+#: `_NEAR` or farther apart than `_FAR`.
 _WIDE = 225.0
 #: Width of the strokes for links with the largest load.
 _MAX_WIDE = 5.0
@@ -148,7 +148,7 @@ class _Arc(NamedTuple):
 
 
 class _Tree:
-    """A tree of a forest, with the level of each node and its position by `tidy_layout`."""
+    """A tree of a forest, with each node's level and its horizontal position by `tidy_layout`."""
 
     def __init__(self, forest: Forest, number: int) -> None:
         edges = edges_of(forest, number)
@@ -273,7 +273,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Draw the load of each directed link as its width; return an SVG document.
+    """Draw each directed link with a width that shows the link's load; return an SVG document.
 
     Args:
         forest: a verified forest.
@@ -293,8 +293,8 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
             receiver, count = int(neighbours[sender]), int(load[sender, column])
             width = max(1.0, _MAX_WIDE * count / forest.congestion)
             title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
-            # The strokes for the two directions of a link are shifted apart, because one would
-            # cover the other.
+            # The strokes for the two directions of a link are shifted apart, because otherwise one
+            # stroke would cover the other.
             curves = frame.curves(sender, receiver, shift=1 + width / 2)
             strokes.append(Stroke(curves, ACCENT, width, title))
     histogram = ", ".join(
@@ -358,6 +358,6 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _summarize(forest: Forest) -> str:
-    """Return the subtitle of a forest's picture: number of trees, height and congestion."""
+    """Return the subtitle of a forest's drawing: number of trees, height and congestion."""
     trees = pluralize(forest.trees, "tree")
     return f"{trees}, height {forest.height}, congestion {forest.congestion}"

@@ -1,7 +1,7 @@
-"""Place the nodes of a topology, for pictures and for the explorer.
+"""Place the nodes of a topology, for drawings and for the explorer.
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
-between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
+between nodes is about 1. A layout depends only on the topology, so the drawings of all steps of a
 schedule, and of all trees of a forest, show a node in the same position.
 
 * Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
@@ -14,16 +14,16 @@ schedule, and of all trees of a forest, show a node in the same position.
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
   into the plane, these faces form a honeycomb, in which every node occurs once per period.
 * Grid: a node of a mesh, a HyperX network or a torus with two dimensions lies at its coordinates.
-  On a torus, links between the first and the last row or column leave the picture on one side and
+  On a torus, links between the first and the last row or column leave the drawing on one side and
   return on the other.
 * Circle: nodes follow each other in the order of their ranks, clockwise from the top.
 * Positions: the positions in a network file, with y upwards, as on a map.
-* Spring: distances in the plane are close to distances in the graph.
+* Spring: distances in the plane approximate distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
 
-The order of nodes on levels with few crossing links (`arrange`), or on a ring next to their
-neighbours (`order_ring`), also serves pictures of query results.
+Two functions are also used for drawings of query results: `arrange` orders the nodes on levels so
+that few links cross, and `order_ring` orders nodes on a ring so that neighbours are close.
 """
 
 import re
@@ -44,7 +44,7 @@ _SWEEPS = 12
 
 
 def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
-    """Return the horizontal positions of nodes whose levels are given.
+    """Return horizontal positions for nodes with given levels, such that few links cross.
 
     Repeated sweeps sort each level by the mean position of each node's neighbours (Sugiyama, Tagawa
     & Toda 1981). The order with the fewest crossings is kept. Nodes then move towards their
@@ -66,7 +66,7 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            # The sort is stable, so that equal input gives equal pictures: nodes with equal means
+            # The sort is stable, so that equal input gives equal drawings: nodes with equal means
             # keep their order.
             row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
             x[row] = np.arange(len(row)) - (len(row) - 1) / 2
@@ -101,13 +101,13 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 
 
 def nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the smallest distance between distinct points, which sets the scale of a picture.
+    """Return the smallest distance between distinct points, which sets the scale of a drawing.
 
     For more than 1,024 points, only the distances from a sample of the points are compared.
     """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # In a quotient layout nodes coincide, and a scale cannot be derived from the distance 0.
+    # Distances of 0, between nodes that coincide in a quotient layout, must not set the scale.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0
@@ -125,7 +125,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the sum, over all crossing pairs of links, of the product of the links' weights."""
+    """Return the sum over all crossing link pairs of the product of their weights."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
@@ -164,11 +164,11 @@ Points = NDArray[np.complex128]
 
 #: Families whose labels are coordinates.
 _GRIDS = ("mesh", "torus", "hyperx")
-#: Families whose nodes, in the order of their ranks, are drawn as a circle.
+#: Families whose nodes are drawn on a circle, in the order of their ranks.
 _CIRCLES = ("ring", "circulant", "complete")
 #: Families with translations whose default layout is `spring` instead of `levels`.
 _SPRUNG = ("cube-connected-cycles", "butterfly")
-#: Maximum number of nodes in the layout `spring`, which needs the distances of all pairs.
+#: Maximum number of nodes in the layout `spring`, which needs the distances of all node pairs.
 _MAX_SPRING = 600
 _SPRING_STEPS = 200
 #: Minimum distance between two nodes in the layouts `spring` and `positions`.
@@ -286,8 +286,8 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
     The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
-    picture is rotated by one substar, each node moves to the position of the node whose symbols are
-    all larger by 1, cyclically.
+    drawing is rotated by one substar, each node moves to the position of the node in which all
+    symbols are larger by 1, cyclically.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -309,8 +309,7 @@ def substar_points(n: int, length: int) -> Points:
     inner = substar_points(n - 1, length - 1)
     rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
     last = rows[:, -1]
-    # For each node, the rotation that moves it into the substar with last symbol n. The positions
-    # of this substar are `inner`.
+    # Each node is rotated into the substar with last symbol n, whose positions `inner` contains.
     moved = (rows - 1 - last[:, None]) % n + 1
     index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
     swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
@@ -323,7 +322,7 @@ def substar_points(n: int, length: int) -> Points:
         for turn in ([0] if is_hexagon else _TURNS)
     ]
     # Several rotations can be equally good. The sums are rounded, so that all machines choose the
-    # same rotation despite their rounding errors.
+    # same rotation despite different rounding errors.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 
@@ -334,9 +333,7 @@ _ASPECT = 1.6  # ratio of width to height
 
 
 def place_on_levels(topology: Topology, root: int | str = 0) -> NDArray[np.float64]:
-    """Return the positions of the nodes, drawn level by level from top to bottom.
-
-    The array has the shape ``[nodes, 2]`` and dtype float64.
+    """Return the positions of nodes drawn in levels from top to bottom, float64 ``[nodes, 2]``.
 
     In large topologies, a level is a band of several rows, since a single row would be too wide.
     """
@@ -367,7 +364,7 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
     #: The horizontal position of each node on its level, from -1 to 1.
     share = np.zeros(len(level))
-    # The function `arrange` cannot be used, because it needs a matrix of all pairs of nodes.
+    # The function `arrange` is not used, because its matrix of all node pairs would be too large.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             linked = is_linked[:, row]
@@ -407,7 +404,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     rings = necklaces(n)
     sector = 2 * pi / (n - 1)
     turned = 2 * pi * rings.turns / rings.period
-    #: The angle of each node's necklace within a sector of 1/(n-1) of the circle.
+    #: The angle of each node's necklace within a sector, which is 1/(n-1) of the circle.
     slot = np.zeros(topology.nodes)
     radius = np.zeros(topology.nodes)
     outermost = 0.0
@@ -436,7 +433,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 def _count_rings(innermost: float, nodes: int) -> int:
     """Return the number of rings needed for ``nodes`` nodes that are at least 1 apart.
 
-    Every ring is assumed to have the length of the innermost ring, with the radius ``innermost``.
+    Every ring is assumed to be as long as the innermost ring, which has the radius ``innermost``.
     """
     count = 1
     while 2 * pi * innermost * count < nodes:
@@ -444,8 +441,8 @@ def _count_rings(innermost: float, nodes: int) -> int:
     return count
 
 
-#: Two translations that generate all translations of the honeycomb that map every image of a node
-#: of S_4 to another image of the same node. Links have length 1.
+#: Two translations of the plane under which the honeycomb repeats: together they map every image of
+#: a node of S_4 to all other images of this node. Links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
@@ -475,7 +472,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
 
     In the plane, every node is repeated by the translations `PERIODS`, and a link joins the nearest
-    images of its two nodes.
+    images of two neighbours.
     """
     points: dict[int, complex] = {0: 0j}
     #: For each node, the direction of its link of dimension 2.
@@ -497,7 +494,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the image of each node in the plane that is nearest to the centre of one hexagon.
+    """Return, for each node, its image in the plane that is nearest to the centre of one hexagon.
 
     The chosen images are the corners of this hexagon and of the six hexagons around it.
     """
@@ -519,7 +516,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
     """
     bits = topology.n
     exponents = np.arange(bits)
-    # Without the small turn, 0.12, the links of one dimension would be horizontal.
+    # The turn, 0.12, is added because the links of one dimension would be horizontal without it.
     directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
     values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
     points = values @ directions
@@ -527,7 +524,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
-    """Return, for each node, the number of its substar in the quotient layout, int64 ``[nodes]``.
+    """Return the number of each node's substar in the quotient layout, int64 ``[nodes]``.
 
     The nodes of a substar share the last symbol or, in topologies of 720 or more nodes, the last
     two symbols.
@@ -559,11 +556,11 @@ def _place_as_given(topology: Topology) -> NDArray[np.float64]:
 
 
 def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
-    """Return positions with a small stress: the weighted sum of squared errors of distances.
+    """Return positions with a small stress, the weighted sum of squared distance errors.
 
-    Each step moves every node to the mean of its ideal positions relative to each other node
-    (Gansner, Koren & North 2005). Initial positions are computed from the distances to four far
-    nodes.
+    Each step moves every node to the mean of its ideal positions relative to all other nodes
+    (Gansner, Koren & North 2005). Initial positions are computed from the distances to four nodes
+    that are far from each other.
     """
     distances = np.array([topology.distances(node) for node in range(topology.nodes)], dtype=float)
     far = [int(distances[0].argmax())]

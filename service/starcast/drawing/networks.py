@@ -1,8 +1,8 @@
 """Draw a topology in one of its layouts, or the nodes and links in a query result.
 
-A picture of a topology has one panel, or panels side by side; a node has the same position in all
-panels and in the explorer. In the picture of a query result, links between its nodes that the
-result does not contain are drawn faintly.
+A drawing of a topology has one panel, or panels side by side; a node has the same position in all
+panels and in the explorer. In the drawing of a query result, links that the result does not contain
+are drawn faintly if both ends are nodes of the result.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ from starcast.topologies.base import degree_text
 
 #: Maximum number of nodes in one panel, and maximum number in all panels together.
 MAX_NODES, MAX_DRAWN = 5_040, 20_000
-#: The largest number of panels.
+#: Maximum number of panels.
 MAX_PANELS = 64
 
 #: Length of the visible part of the shortest link between two boxes, in pixels.
@@ -65,7 +65,7 @@ _PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
 _MAX_BENT = 200
-#: Fraction of the length that is drawn at each end of a link that crosses the border of the torus.
+#: Fraction of a link's length that is drawn at each end if the link crosses the torus border.
 _CUT = 0.6
 
 
@@ -229,15 +229,15 @@ class Frame:
         between[[sender, receiver]] = False
         if not between.any():
             return 0.0
-        # Seen from its outer end, every link bends to the left, so the picture keeps its rotational
-        # symmetry.
+        # Every link bends to the left, seen from the link's outer end, so that the drawing
+        # keeps its rotational symmetry.
         size = _BEND * self._gap + _SLACK * length
         is_outward = abs(start - self._middle) > abs(end - self._middle)
         return size if is_outward else -size
 
 
 def draw_topology(topology: Topology, layout: str | None = None) -> str:
-    """Return a picture of a topology as an SVG document, with links coloured by dimension.
+    """Return a drawing of a topology as an SVG document, with links coloured by dimension.
 
     Args:
         topology: the topology.
@@ -265,7 +265,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
 
 
 def check_size(topology: Topology, panels: int) -> None:
-    """Check that a picture of a topology can have the given number of panels.
+    """Check that a drawing of a topology can have the given number of panels.
 
     Raises:
         LimitError: there are too many panels, or too many nodes in the panels.
@@ -283,13 +283,13 @@ def check_size(topology: Topology, panels: int) -> None:
     )
 
 
-#: Smallest radius of a ring in pixels, and smallest ratio of its height to its width.
+#: Minimum radius of a ring in pixels, and minimum ratio of the ring's height to its width.
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
-#: Length of the visible part of a link between successive nodes of a ring, in pixels.
+#: Visible length of a link between successive nodes on a ring, in pixels.
 _RING_LINK = 26.0
-#: Largest width of a stroke in pixels, for links that occur in many rows.
+#: Maximum stroke width in pixels, for links that occur in many rows.
 _WIDEST_STROKE = 5.0
-#: Distance in pixels by which each of two opposite links between the same nodes is bent.
+#: Distance in pixels by which opposite links between the same two nodes are bent.
 _ASIDE = 9.0
 
 
@@ -312,9 +312,9 @@ class Subgraph:
     Attributes:
         topology: the topology of the nodes.
         subtitle: a line below the title.
-        nodes: ranks without repetition, in the order in which they occur in the rows.
-        links: the number of rows in which each link occurs; each end is in ``nodes`` or is the
-            source.
+        nodes: the ranks of the nodes without repetition, in order of first occurrence in the rows.
+        links: the number of rows in which each link occurs, by link; each end of a link is in
+            ``nodes`` or is the source.
         source: the node from which levels are counted, if any; it is always drawn.
     """
 
@@ -327,13 +327,13 @@ class Subgraph:
 
     @cached_property
     def drawn(self) -> tuple[int, ...]:
-        """The ranks of all nodes in the picture, the source first."""
+        """The ranks of all nodes in the drawing, the source first."""
         first = () if self.source is None else (self.source,)
         return tuple(dict.fromkeys([*first, *self.nodes]))
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row, each from its end of lower rank."""
+        """The links between drawn nodes that occur in no row, each from the lower-ranked node."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -350,8 +350,8 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
 
     Args:
         subgraph: the nodes and links to draw.
-        layout: ``levels`` (by distance from the source) or ``ring``. The default is levels if the
-            subgraph has a source and links, else a ring.
+        layout: ``levels`` (by distance from the source) or ``ring``. The default is ``levels`` if
+            the subgraph has a source and links, else ``ring``.
 
     Raises:
         InputError: there are no nodes, or the layout is ``levels`` but there is no source.
@@ -406,8 +406,8 @@ def _place_on_levels(
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
     """Place boxes on levels from top to bottom.
 
-    Nodes are placed near their neighbours on other levels. Nodes joined by a link of the result are
-    placed closer together than nodes joined by another link.
+    Nodes are placed near their neighbours on other levels. A link of the result attracts its two
+    nodes more strongly than another link.
 
     Returns:
         The centers of the boxes by node, the size of the area, and each row's level number by the
@@ -440,7 +440,7 @@ def _longest_label(subgraph: Subgraph) -> str:
 def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
     """Place boxes on an ellipse, clockwise from the top; return their centers and the area's size.
 
-    The source is at the top, or at the centre if it is not one of ``nodes``.
+    The source is at the top, or at the centre if the source is not one of ``nodes``.
     """
     nodes, source = subgraph.nodes, subgraph.source
     index = {node: number for number, node in enumerate(nodes)}

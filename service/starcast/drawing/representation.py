@@ -1,4 +1,4 @@
-"""Represent objects in a notebook: as a picture, or as a table if they are large."""
+"""Represent objects in a notebook: as a drawing, or as a table if they are large."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +21,8 @@ def represent(thing: object, form: DisplayForm) -> str | None:
 
     Args:
         thing: a topology, a forest or a schedule.
-        form: ``svg`` for a picture, ``html`` for a table, which shows an object that is too large
-            for a picture.
+        form: ``svg`` for a drawing; ``html`` for a table, which is shown if the object is too large
+            for a drawing.
 
     Returns:
         An SVG document or an HTML fragment. The result is None if the object is shown in the other
@@ -34,10 +34,10 @@ def represent(thing: object, form: DisplayForm) -> str | None:
     draw, summarize = _RENDERERS[kind]
     try:
         picture = draw(thing)
-    # An invalid forest has neither a picture nor a table, so a notebook shows its repr.
+    # An invalid forest has neither a drawing nor a table, so a notebook shows its repr.
     except RejectedError:
         return None
-    # The object is too large for a picture. If `svg` gives None, a notebook asks for `html`.
+    # The object is too large for a drawing. If `svg` returns None, a notebook requests `html`.
     except StarcastError:
         return None if form == "svg" else summarize(thing).html()
     return picture if form == "svg" else None

@@ -1,4 +1,4 @@
-"""The contents of a picture (nodes, strokes, panels), and its rendering as SVG, PNG and PDF.
+"""The contents of a drawing (nodes, strokes, panels), and its rendering as SVG, PNG and PDF.
 
 A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
 The colours of ports are the palette of Okabe and Ito, which people with the common kinds of colour
@@ -22,13 +22,13 @@ from starcast.support.installation import install_command
 from starcast.topologies import Topology
 from starcast.topologies.cayley import CayleyGraph
 
-#: Maximum number of nodes in a readable picture with labels; S5 has 120 nodes.
+#: Maximum number of nodes in a readable drawing with labels; S5 has 120 nodes.
 READABLE = 128
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 _DASHES = ("", "6 3", "2 2")
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
-#: The colour of idle links, and the colour that shades nodes by the units that they hold.
+#: The colour of idle links, and the colour in which nodes are shaded by their number of units.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
 #: Width of a character in pixels; labels have a font of 12 pixels.
@@ -36,7 +36,7 @@ CHARACTER = 7.3
 BOX_HEIGHT = 18.0
 #: Distance between two boxes in a row, in pixels.
 GAP = 10.0
-#: Smallest and largest distance between rows of boxes, and the slope that links should have.
+#: Minimum and maximum distance between rows of boxes, and the intended slope of links.
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
 #: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
@@ -82,7 +82,7 @@ class Node(NamedTuple):
         return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
 
     def border(self, inside: complex, towards: complex) -> complex:
-        """Return the end of a line that leads to the node, one pixel outside its outline.
+        """Return the end of a line that leads to the node, one pixel outside the node's outline.
 
         Args:
             inside: the point inside the node at which the line would end.
@@ -143,14 +143,14 @@ class Panel(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A complete picture: title, legend and panels.
+    """A complete drawing: title, legend and panels.
 
     Attributes:
         topology: the topology of the nodes.
         lines: lines below the title.
         panels: the panels, which are side by side in rows.
-        ports: the ports in the legend; empty for a picture without a legend.
-        animated: whether the picture is an animation, in which the first panel is the background
+        ports: the ports in the legend; empty for a drawing without a legend.
+        animated: whether the drawing is an animation, in which the first panel is the background
             and the other panels appear on it one after the other.
     """
 
@@ -172,8 +172,8 @@ def shape_of(topology: Topology, rank: int) -> str:
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
     """Return the box in which a node and its label are drawn.
 
-    A root or source is dark. A minor node, which is a leaf of a tree or not in the drawn subgraph,
-    is pale.
+    A root or source is dark. A minor node is pale: a leaf of a tree, or a node outside the drawn
+    subgraph.
     """
     if is_root:
         return Node(center, label, fill=INK, ink=PAPER)
@@ -250,8 +250,8 @@ _DARK = {
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 _MARGIN = 24.0
-# Heights in pixels: of the title together with the space above the panels, of a line below the
-# title, and of the legend.
+# Heights in pixels: the title together with the space above the panels, a line below the title, and
+# the legend.
 _HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0
 #: Height of a panel's caption, and distance between two panels.
 _CAPTION, _BETWEEN = 20.0, 26.0
@@ -284,7 +284,7 @@ def render(scene: Scene) -> str:
             parent = _element(svg, "g", style=f"animation-delay:{_SECONDS * (number - 1):.1f}s")
             parent.set("class", "step last" if panel is scene.panels[-1] else "step")
         _draw_panel(parent, panel, first + corner, inside + _MARGIN)
-    # One line per element, so that versions of a picture can be compared line by line.
+    # One line per element, so that versions of a drawing can be compared line by line.
     ET.indent(svg, " ")
     return ET.tostring(svg, encoding="unicode") + "\n"
 
@@ -320,14 +320,14 @@ def _document(title: str, width: float, height: float) -> ET.Element:
 
 
 def _style() -> str:
-    """Return the CSS rules that adapt a picture to dark mode and to narrow pages."""
+    """Return the CSS rules that adapt a drawing to dark mode and to narrow pages."""
     rules = [
         f'.starcast [{name}="{light}"] {{ {name}: {dark}; }}'
         for light, dark in _DARK.items()
         for name in ("fill", "stroke")
     ]
     fit = ".starcast { max-width: 100%; height: auto; }"
-    # Dark colours are used only on screens, because paper is light.
+    # The dark colours apply only to screens, because a printed page has a light background.
     return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
@@ -464,12 +464,12 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # Tenths of a pixel are precise enough. With this rounding, all machines produce the same
-    # picture despite different rounding errors.
+    # Rounding to tenths of a pixel is precise enough, and hides different rounding errors, so that
+    # all machines produce the same drawing.
     return f"{value:.1f}".removesuffix(".0")
 
 
-#: The file formats of pictures.
+#: The file formats of drawings.
 PictureFormat = Literal["svg", "png", "pdf"]
 
 _DOTS_PER_INCH = 192.0
@@ -478,14 +478,14 @@ _PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("picture.svg"
 
 
 def convert(picture: str, form: PictureFormat) -> bytes:
-    """Convert an SVG picture to PNG, with two dots per pixel, or to PDF, which keeps vector lines.
+    """Convert an SVG drawing to PNG with twice the resolution, or to PDF with vector graphics.
 
     Args:
         picture: an SVG document without animation.
         form: ``svg``, ``png`` or ``pdf``.
 
     Raises:
-        InputError: the package that converts pictures is not installed.
+        InputError: the package that converts drawings is not installed.
 
     Example:
         >>> convert(draw_topology(topology("S4")), "pdf")[:4]

@@ -37,9 +37,9 @@ _PALEST, _DARKEST = 0.12, 0.65
 def draw_schedule(schedule: Schedule) -> str:
     """Return a schedule as an SVG document with a row for each port and a column for each step.
 
-    A cell has the colour of its port and shows the number of units that cross links of the port in
-    the step; cells with more units are darker. For a symmetric schedule, only the units of one
-    source (in reductions, of one destination) are counted.
+    A cell has the colour of its port and shows the number of units sent through this port in the
+    step; cells with more units are darker. For a symmetric schedule, only the units of one source
+    (in reductions, of one destination) are counted.
 
     Raises:
         InputError: the schedule has no steps.
@@ -172,7 +172,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase that says which units of a symmetric schedule are counted; otherwise ""."""
+    """Return a phrase with the units that are counted, for a symmetric schedule; otherwise ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -193,8 +193,8 @@ def _step_panel(
         title = f"{frame.labels[sender]} -{schedule.port[row]}-> {frame.labels[receiver]}"
         title += f": {pluralize(count, 'unit')}"
         colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
-        # The width is logarithmic: with a linear scale, packets of a hundred units would hide
-        # all other links.
+        # The width is logarithmic, because with a linear scale packets of a hundred units would
+        # hide all other links.
         width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
         shift = 2.5 if (sender, receiver) in opposite else 0.0
         curves = frame.curves(sender, receiver, shift)
@@ -207,9 +207,9 @@ def _step_panel(
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """Return the shade of each node after a step, from 0 (pale) to 1 (dark), float64 ``[nodes]``.
 
-    The shade is the number of units that the node holds, divided by the largest such number at the
-    end. For a reduction, the shade is the fraction of all contributions that the node's partial
-    sums include.
+    The shade is the number of units that the node holds, divided by the largest number of units
+    that a node holds at the end. For a reduction, the shade is the fraction of all contributions
+    that are included in the node's partial sums.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
@@ -229,8 +229,8 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     now = initial + np.bincount(
         schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
     )
-    # The source of a scatter is not considered, because it holds all units from the start. In
-    # comparison, all other nodes would be pale.
+    # The source of a scatter is not considered: it holds all units from the start, so all other
+    # nodes would be pale in comparison.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)
     return np.minimum(now / most, 1.0)

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 MAX_POINTS = 100_000
 
 #: The axes whose values are combined for each algorithm on each topology; the first axis varies
-#: most slowly. Axes that affect only the cost of a schedule come last. The axis ``seed`` is not in
-#: the list, because seeds are combined with ``faults`` only.
+#: most slowly. Axes that affect only the cost of a schedule come last. The axis ``seed`` is not
+#: included, because seeds are combined with ``faults`` only.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -65,12 +65,12 @@ class Grid:
     A number of segments or messages may also be ``best``, the optimal number for each
     message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages or
     copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is
-    ``none``, a number of faults that are drawn at random, such as ``2 nodes`` or ``1 link``, or
-    labels of nodes and links separated by spaces. The root is never drawn. Collectives without a
-    root ignore ``root``, and seeds are ignored if no faults are drawn.
+    ``none``, a number of random faults, such as ``2 nodes`` or ``1 link``, or labels of nodes and
+    links separated by spaces. The root is never a random fault. Collectives without a root ignore
+    ``root``, and seeds are ignored if there are no random faults.
 
     Args:
-        axes: a value or a list of values for each axis, of the types in JSON or in a TOML file.
+        axes: a value or a list of values for each axis, as JSON or TOML values.
 
     Attributes:
         axes: a tuple of values in ascending order for each axis in `AXES`.
@@ -107,7 +107,7 @@ class Grid:
         for axis, declared in AXES.items():
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
             axes[axis] = tuple(sorted(set(given.get(axis, declared.grid_default)), key=order))
-        # The class is frozen, so an assignment would raise an error.
+        # object.__setattr__ is used, because the class is frozen.
         object.__setattr__(self, "axes", axes)
         # Points are counted before they are created, because the points of a few long axes could
         # exhaust memory.
@@ -121,7 +121,7 @@ class Grid:
         self.points()  # raises an error if a point is invalid
 
     def points(self) -> list[Point]:
-        """Return all points. Points with the same `Point.structure` follow each other.
+        """Return all points of the grid; points with equal `Point.structure` are consecutive.
 
         Raises:
             InputError: a point is invalid.
@@ -151,7 +151,7 @@ class Grid:
                 root = find_root(topology, values["root"])
                 values["faults"] = find_faults(described, values["seed"], root)
                 if values["segments"] == BEST:
-                    # The closed forms are imported only when needed, because few grids need them.
+                    # The closed forms are imported only here, because few grids need them.
                     from starcast import costs  # noqa: PLC0415
 
                     others = {"copies": values["copies"]}
@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if values are given on an axis that no algorithm of the grid uses."""
+        """Raise an InputError if no algorithm of the grid uses an axis that has values."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -251,7 +251,7 @@ def grid_command(stored: Mapping[str, Any], name: str) -> str:
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
-    """Group points by `Point.structure`, without repetitions and in order of first appearance."""
+    """Group different points by `Point.structure`, in order of first appearance."""
     groups: dict[PointStructure, dict[Point, None]] = {}
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
@@ -286,30 +286,30 @@ def _topology_order(spec: str) -> tuple[str, int]:
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
-#: Maximum number of points in all grids of a design together.
+#: Maximum total number of points in the grids of a design.
 _MAX_POINTS = 2 * MAX_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class Design:
-    """The design of an experiment: the union of the points of its grids."""
+    """The design of an experiment: one or several grids, whose points are united."""
 
     grids: tuple[Grid, ...]
     title: str = ""
     description: str = ""
 
     def points(self) -> list[Point]:
-        """Return all points, in the order of the grids and of `groups`."""
+        """Return all points of the design, in the order of `groups`."""
         return [point for group in self.groups for point in group]
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """The points in groups of equal `Point.structure`, which need only one execution."""
+        """The points in groups with equal `Point.structure`; a group needs only one execution."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the design as JSON values: the axes of its grid, or a list of its grids."""
+        """Return the design as JSON values: the axes of a single grid, or a list of grids."""
         texts = {key: value for key in _TEXTS if (value := getattr(self, key))}
         grids = [grid.as_json() for grid in self.grids]
         return texts | (grids[0] if len(grids) == 1 else {_GRID: grids})
@@ -365,7 +365,7 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 def check_name(name: object) -> str:
     """Check an experiment name and return it.
 
-    A name must not consist of digits only, because commands read digits as the number of a run. The
+    A name must not consist only of digits, because commands read digits as the number of a run. The
     length is limited, because names become parts of URLs and file names.
 
     Raises:
@@ -385,13 +385,14 @@ def read_design(
     options: Mapping[str, Any] | None = None,
     convert: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
 ) -> Design:
-    """Read a design from a TOML file or an example, or make it from options alone.
+    """Read a design from a TOML file or an example, or create a design from options alone.
 
     Args:
-        name: path of a file, or name of an example that comes with starcast; None for options
-            alone.
+        name: path of a file, or name of an example that comes with starcast; None to use only
+            ``options``.
         options: axes that replace the axes of the same name in every grid.
-        convert: converts values of the file that a grid cannot contain, such as paths of networks.
+        convert: a function that replaces values of the file that a grid cannot contain, such as
+            paths of network files.
 
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,
@@ -418,7 +419,7 @@ def stored_design(experiment: "models.Experiment") -> Design:
 
 
 def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]:
-    """Return the runs of an experiment in the order of its points.
+    """Return the runs of an experiment in the order of the experiment's points.
 
     Parallel processes store runs in any order. If the points cannot be determined, for example
     because the plug-in of an algorithm is not loaded, the stored order is kept.
@@ -446,7 +447,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> str | None:
-    """Return a sentence with the number of missing runs of an experiment; None if all exist."""
+    """Return a sentence with an experiment's number of missing runs; None if no run is missing."""
     total = experiment.points or 0
     if total <= len(runs):
         return None
@@ -459,7 +460,7 @@ def examples() -> dict[str, Path]:
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
-# Designs are cached, because computing thousands of points takes longer than loading their runs.
+# Designs are cached, because computing thousands of points takes longer than loading the runs.
 @lru_cache(maxsize=8)
 def _read_stored(text: str) -> Design:
     return Design.from_json(json.loads(text))
@@ -501,5 +502,5 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
 
 
 def _quote(value: Any) -> str:
-    """Return a value in TOML. A TOML string is a JSON string in which DEL is also escaped."""
+    """Return a value as TOML; TOML strings are JSON strings in which DEL is escaped as well."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Export and import experiments as files with all runs and their provenance.
+"""Export and import experiments as files that contain all runs and the provenance of each run.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
 a run with the same parameters is already stored in any experiment, both runs must have the same
@@ -66,8 +66,8 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
         ),
         experiments=experiments,
     )
-    # Earlier versions do not know the fields for networks and roots. They can read the file if
-    # these fields are omitted because no run uses them.
+    # Fields for networks and roots are omitted if no run uses them, so that earlier versions, which
+    # do not know these fields, can read the file.
     omitted: dict[str, Any] = {} if content.networks else {"networks": True}
     if all(Point.of(run).root is None for each in experiments for run in each.runs):
         omitted["experiments"] = {"__all__": {"runs": {"__all__": {"root": True}}}}
@@ -83,8 +83,8 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     Args:
         engine: a database with a checked schema.
         file: a file that `export_experiments` has written.
-        name: the name under which the experiment is stored, if the file has only one (default: the
-            name in the file).
+        name: the name under which the experiment is stored, if the file has only one experiment
+            (default: the name in the file).
 
     Raises:
         InputError: the file is invalid, or an experiment of this name has another grid.
@@ -200,7 +200,7 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Args:
         engine: a database with a checked schema.
         files: the files of all shards.
-        name: the name of the experiment; by default the name given to the shards.
+        name: the name of the experiment (default: the name in the shards).
 
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or

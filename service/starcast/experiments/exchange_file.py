@@ -2,8 +2,8 @@
 
 Everything in a file is checked like user input: names, grids and parameters of runs must be valid,
 the runs must belong to the grids, and their results must agree with the papers' formulas and the
-lower bounds. Runs are parsed one at a time, so reading a file takes little more memory than its
-size.
+lower bounds. Runs are parsed one at a time, so reading a file takes little more memory than the
+file's size.
 """
 
 import re
@@ -46,7 +46,7 @@ _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
 def _read_rational(value: object) -> Fraction:
-    # `RunRecord.of` passes fractions of a stored run; files contain strings.
+    # `RunRecord.of` passes fractions, from a stored run; in files, rational numbers are strings.
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
@@ -108,7 +108,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
-    # The class has a field for each axis that is declared in `AXES`, so it is created dynamically.
+    # The class needs a field for each axis in `AXES`, so the class is created dynamically.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,
@@ -146,7 +146,7 @@ class RunRecord(_Axes):
 
     @property
     def point(self) -> Point:
-        """The parameters of the run as a `Point`, which is not checked if `needs_plugin` is true.
+        """The parameters of the run as a `Point`, which is checked unless `needs_plugin` is true.
 
         Raises:
             StarcastError: a name or a number in the point is invalid.
@@ -200,7 +200,8 @@ class ExperimentRecord(StrictRecord):
     grid: dict[str, Any]
     points: Annotated[int, pydantic.Field(ge=1)] | None
     created_at: Moment
-    # `check` validates each run; validating the list would keep all parsed runs in memory.
+    # The list is not validated, because that would keep all parsed runs in memory; `check`
+    # validates each run.
     runs: pydantic.SkipValidation[Sequence[RunRecord]]
 
     def check(self) -> None:
@@ -211,7 +212,8 @@ class ExperimentRecord(StrictRecord):
             StarcastError: a name, a grid or a parameter of a run is invalid.
             pydantic.ValidationError: a run does not match the schema.
         """
-        # A longer name of an earlier version can be replaced when the file is imported.
+        # Only the beginning of a long name is checked, because earlier versions allowed longer
+        # names, and an import can replace the name.
         check_name(self.name[:MAX_NAME])
         allowed = self._design_points()
         seen = set()
@@ -234,7 +236,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"it has {len(seen)} runs, but only {self.points} points")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None without a grid, or if a plug-in is not loaded."""
+        """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -257,13 +259,14 @@ class FileRecord(StrictRecord):
     format: Literal["starcast experiments 1"]
     created_at: Moment
     starcast: str
-    # The networks come before the runs, which are checked while the file is read and need them.
+    # The networks come before the runs, because runs are checked while the file is read, and the
+    # check needs the networks.
     networks: list[NetworkRecord] = pydantic.Field(default_factory=list)
     experiments: list[ExperimentRecord]
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in a file, stored as JSON text; a run is parsed on access."""
+    """The runs of an experiment in a file, kept as JSON text; each run is parsed when accessed."""
 
     def __init__(self, cursor: JsonCursor) -> None:
         self._data, self._starts, self._ends = cursor.data, array("q"), array("q")
@@ -282,7 +285,7 @@ class _Runs(Sequence[RunRecord]):
 
 
 def read_file(file: Path) -> list[ExperimentRecord]:
-    """Read the experiments of a file, and check everything in it.
+    """Read the experiments of a file, and check everything in the file.
 
     Raises:
         InputError: the file cannot be read or is invalid.
@@ -370,7 +373,7 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
 
 
 def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterator[None]:
-    """Pass on the items of an iterator, and raise a LimitError if there are too many.
+    """Yield the items of an iterator, and raise a LimitError if there are too many.
 
     Args:
         items: yields before each element of a list in the file.
@@ -394,9 +397,9 @@ def invalid(file: Path, reason: str) -> InputError:
     )
 
 
-# Results of runs that were computed elsewhere are checked without an execution: the closed form and
-# the lower bound are computed again, the simulated costs must follow from the step profile and the
-# unit size, and without faults no simulated cost can be less than the lower bound.
+# Results of runs that were computed elsewhere are checked without executing the runs: the closed
+# form and the lower bound are computed again, the simulated costs must follow from the step profile
+# and the unit size, and no simulated cost can be less than the lower bound if there are no faults.
 
 #: The simulated costs that cannot be less than the lower bound, unless there are faults.
 _BOUNDED = ("steps", "transmissions", "time")
@@ -437,9 +440,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If a plug-in is not loaded, only the lower bound is computed; whether the algorithm takes
-    messages is known from the stated bound, which then has transmissions. If the topology is not
-    known either, the stated bound is returned.
+    If a plug-in is not loaded, only the lower bound is computed. The algorithm takes messages if
+    and only if the stated bound has transmissions. If the topology is not known either, the stated
+    bound is returned.
 
     Args:
         point: the parameters of the run.
@@ -490,7 +493,8 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
     # A packet has at least one unit, and at most as many units as the largest packet of its step.
     most_units = sum(row[1] * row[2] for row in profile)
     for links, sent, units in profile:
-        # A busy link carries one packet in a step, so there are as many packets as busy links.
+        # A busy link carries one packet in a step, so the number of packets equals the number of
+        # busy links.
         if links != sent or (sent == 0) != (units == 0):
             yield f"a step cannot have {links} links with {sent} packets of up to {units} units"
     yield from _differs("simulated, steps", cost.steps, len(profile))
@@ -500,12 +504,12 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
             f" only {packets} to {most_units}"
         )
     if cost.start_ups is None or cost.bytes is None:
-        yield "its execution has no start-ups or bytes"
+        yield "the simulated cost has no start-ups or bytes"
         return
     network = find_network(point.topology)
     if point.execution == "synchronous":
         yield from _differs("simulated, start_ups", cost.start_ups, len(profile))
-        # If links have different capacities, the packet that takes longest need not be the largest.
+        # If links have different capacities, the largest packet need not take the longest time.
         if network is None or network.has_equal_links:
             yield from _check_bytes(point, cost.bytes, largest)
     time = cost.start_ups * point.t_s + cost.bytes * point.t_c

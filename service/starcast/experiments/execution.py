@@ -33,7 +33,7 @@ from starcast.support.runs import COST_FIELDS, Run, RunCost
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
-#: Estimated peak memory in bytes per row of a schedule. On S8 and S9, 45 to 85 bytes were measured.
+#: Estimated peak memory in bytes per schedule row. On S8 and S9, 45 to 85 bytes were measured.
 BYTES_PER_ROW = 100
 #: If all schedules together need less memory than this number of bytes, starting processes takes
 #: longer than executing the points.
@@ -42,7 +42,7 @@ _WORTH_PROCESSES = 200_000_000
 
 @dataclass
 class Execution:
-    """The result of building and simulating the schedule of a point.
+    """The result of building and simulating a point's schedule.
 
     Points with the same `Point.structure` share one execution.
 
@@ -72,7 +72,7 @@ class Execution:
 
     @property
     def profile(self) -> Profile:
-        """For each step, busy links, packets and largest packet; empty if the execution failed."""
+        """The busy links, packets and largest packet of each step; empty for a failed execution."""
         return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property
@@ -106,8 +106,8 @@ def execute_unchecked(point: Point) -> Execution:
                 root=point.root_rank,
                 **point.arguments,
             )
-        # The number is at least 1, because the message size is divided by it, and a schedule may
-        # have no units.
+        # The number is at least 1, even if a schedule has no units, because the message size is
+        # divided by this number.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -119,8 +119,8 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
-    # A rejected schedule is a result, which is stored as a failed run. Any other error ends the
-    # experiment.
+    # Only this error is caught: a rejected schedule is a result, which is stored as a failed run.
+    # Any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -192,7 +192,8 @@ def execute_all(
 
     Args:
         points: the points to execute.
-        jobs: the requested number of processes on this machine; see `count_processes`.
+        jobs: the requested number of processes on this machine; by default one per core, or 1 if
+            all schedules are small.
         executor: executes the points instead of processes on this machine; a remote executor sends
             the plug-ins to its workers.
 
@@ -304,8 +305,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
     """Return the costs of a point that need no execution, by kind.
 
-    These are the closed form, if the algorithm has one and all links are equal, and the lower
-    bound.
+    These costs are the lower bound and, if the algorithm has one and all links are equal, the
+    closed form.
     """
     known = {}
     has_form = (point.collective, point.algorithm) in costs.FORMS

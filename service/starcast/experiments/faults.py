@@ -79,8 +79,8 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
         drawn = random.choice(len(undirected), size=amount, replace=False)
         return [_name_link(topology, *undirected[number]) for number in drawn.tolist()]
     # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
-    # most twice, once per direction, so twice as many directed links contain enough undirected
-    # links.
+    # most twice, once per direction, so 2 * amount directed links contain at least ``amount``
+    # undirected links.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)

@@ -39,7 +39,7 @@ _RANK = re.compile(r"#([0-9]{1,18})")
 class Point(Parameters):
     """An experiment point: the parameters of one run, in canonical form.
 
-    `Parameters` describes the fields. Creating a point checks them.
+    The class `Parameters` describes the fields, which are checked when a point is created.
     """
 
     def __post_init__(self) -> None:
@@ -65,8 +65,8 @@ class Point(Parameters):
         object.__setattr__(self, "messages", self.segments if takes_messages else 1)
 
     def __getstate__(self) -> tuple[dict[str, Any], Network | None]:
-        # A worker process knows only the networks that it has unpickled, so the point's network is
-        # pickled together with the point.
+        # The point's network is pickled together with the point, because a worker process knows
+        # only the networks that it has unpickled.
         return vars(self), find_network(self.topology)
 
     def __setstate__(self, state: tuple[dict[str, Any], Network | None]) -> None:
@@ -99,7 +99,8 @@ class Point(Parameters):
             return self.root
         rank = find_root(topology, self.root)
         label = topology.label(rank)
-        # If the label of a node is "centre", only its rank distinguishes it from the word `CENTRE`.
+        # A node with the label "centre" is stored by its rank, to distinguish the label from the
+        # word `CENTRE`.
         return (f"#{rank}" if label == CENTRE else label) if rank else None
 
     def _normalize_algorithm(self, topology: Topology) -> str:
@@ -159,7 +160,7 @@ class Point(Parameters):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """All arguments with which the schedule is built, by name, including defaults."""
+        """All arguments of the algorithm with which the schedule is built, including defaults."""
         return dict(self._resolve_arguments())
 
     @property

@@ -47,8 +47,8 @@ class Outcome:
         kept: the number of runs that were already stored.
         created: the number of new runs.
         failed: the number of new runs that failed.
-        reason: why the first failed run failed.
-        first_failed: the number of the first failed run; None if no run failed.
+        reason: why the first of these runs failed; empty if no run failed.
+        first_failed: the run number of the first failed run; None if no run failed.
     """
 
     name: str
@@ -132,8 +132,8 @@ def run_once(
         BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
         LimitError: the point does not fit into memory.
     """
-    # The collection is checked now, because the execution may take long, and again before the run
-    # is stored, because it may have changed.
+    # The collection is checked before the execution, which may take long, and checked again before
+    # the run is stored, because the collection may have changed.
     with open_session(engine) as session:
         _check_collection(session, check_name(name))
     execution = execute(point)
@@ -213,7 +213,7 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
     """Check that an experiment has the points of a design or, without a design, has no grid.
 
-    Designs with the same points count as equal, whatever their titles and the order of values.
+    Designs with the same points count as equal, regardless of titles and the order of values.
 
     Raises:
         InputError: the experiment has other points, or is a collection of single runs.
@@ -333,7 +333,8 @@ class Repetition:
         run: the stored run.
         figures: for each result in `REPEATED` either ``same``, or a string with the stored and the
             new value; empty if the run was not repeated.
-        obstacle: the plug-in without which the run cannot be repeated; None if it was repeated.
+        obstacle: the error for a missing plug-in without which the run cannot be repeated; None if
+            the run was repeated.
     """
 
     run: Run
@@ -441,10 +442,10 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the results of a run by name, each as a dict of its values.
+    """Return the results of a run by name, each as a dict of values.
 
-    The keys of this dict appear in messages about differences, such as ``step 3`` for ``profile``.
-    A result with a single value has the key "".
+    The keys of each dict appear in messages about differences; for example, ``profile`` has the key
+    ``step 3``. A result with a single value has the key "".
     """
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")

@@ -1,7 +1,7 @@
 """Shards of experiments: parts that are executed on separate machines, without a database.
 
-The unit of division is a group of points with the same `Point.structure`, because one execution is
-enough for the whole group. `starcast.experiments.exchange.merge_experiment` stores all shards.
+Points with the same `Point.structure` are always in the same shard, because they share a single
+execution. The function `starcast.experiments.exchange.merge_experiment` stores all shards.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class _Description(StrictRecord):
 
 
 class _Runs(RootModel[Many[RunRecord]]):
-    """The runs of one group in a shard file: the points of the runs share an execution."""
+    """The runs of one group in a shard file; all points of a group share one execution."""
 
 
 def run_shard(

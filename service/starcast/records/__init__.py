@@ -1,7 +1,7 @@
 """Records: the best known objects of each problem, with witnesses and proofs.
 
-A record is a JSON file; its witness is an npz file next to it. `verify` computes the value of a
-witness from the problem's definition, independently of the search that found it.
+A record is a JSON file; its witness is an npz file in the same folder. `verify` computes the value
+of a witness from the problem's definition, independently of the search that found the witness.
 """
 
 from starcast.records.checks import PROBLEM_NAMES, verify, witness_value

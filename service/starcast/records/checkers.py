@@ -1,12 +1,12 @@
 """Checkers that decide properties of trees independently of the code that built the trees.
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
-port towards its parent, 0 at the root and outside the tree) and the root's rank. It uses only
-`Topology.neighbours` and the labels of the topology. Parents are the neighbours across the ports,
-levels are counted from the root outwards, and distances are found by breadth-first search. Checkers
-share no code with `starcast.trees`, so their results are independent of that package.
+port towards its parent, 0 at the root and outside the tree) and the root's rank. Of the topology,
+a checker uses only `Topology.neighbours` and the labels. Parents are the neighbours across the
+ports, levels are counted from the root outwards, and distances are found by breadth-first search.
+Checkers share no code with `starcast.trees`, so their results are independent of that package.
 
-The result is an `Evidence`: whether the property holds, the measured values, and the first
+The result is an `Evidence` object: whether the property holds, the measured values, and the first
 counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
 """
 
@@ -33,8 +33,8 @@ class TraversedTree(NamedTuple):
         parents: the parent of each node; -1 if the node has no parent port, or a parent port that
             does not exist.
         levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
-        branches: the child of the root whose subtree contains the node; for the root, the root
-            itself; -1 for nodes that the root does not reach.
+        branches: for each node, the child of the root whose subtree contains the node; for the
+            root, the root itself; -1 for nodes that the root does not reach.
     """
 
     parents: Ranks
@@ -94,7 +94,7 @@ class UncheckedForest:
 
     def _parents(self, row: ParentPorts) -> Ranks:
         """Return the parent of each node in a tree, given its parent ports; -1 for none."""
-        # The parent stays -1 if the entry is not a port; such entries are reported with their node.
+        # An entry that is not a port leaves -1 as the parent; `_explain` reports such an entry.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
             parents = np.where(row == port, neighbours, parents)
@@ -104,7 +104,7 @@ class UncheckedForest:
         """Traverse the descendants of the root, level by level, given the parent of each node."""
         above = parents.copy()
         above[self.root] = -1  # the traversal begins at the root and never returns to it
-        # In this order, the children of a node are next to each other, so they form a slice.
+        # Nodes are sorted by parent, so that the children of a node form a slice.
         siblings = np.argsort(above, kind="stable").astype(np.int32)
         first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
         levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
@@ -120,8 +120,8 @@ class UncheckedForest:
         return TraversedTree(parents, levels, branches)
 
 
-#: Maximum number of links of all paths in a batch. A full batch needs about 100 MB, including the
-#: memory for sorting.
+#: Maximum total number of links on the paths of a batch. A full batch needs about 100 MB, including
+#: the memory for sorting.
 _CELLS = 4_000_000
 
 
@@ -131,7 +131,7 @@ class Evidence:
 
     Attributes:
         check: the name of the property.
-        measured: the measured value, or one value per tree or port; see the checker.
+        measured: the measured value, or one value per tree or port, as the checker documents.
         counterexample: None if the property holds. Otherwise a description of the first failure:
             the ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
             with the value ``found`` and the limit ``stated``, or the reason ``why``.
@@ -169,9 +169,9 @@ def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) ->
 
 
 def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
-    """Check that the root has no parent, and that all nodes with a parent are its descendants.
+    """Check that the root has no parent, and that all nodes with a parent descend from the root.
 
-    Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
+    Hence there is no cycle and no second root. The measured values are the numbers of nodes in the
     trees, including the root.
     """
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
@@ -180,7 +180,7 @@ def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
 def spanning(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that every tree is rooted and contains all nodes.
 
-    The measured values are the numbers of nodes of the trees, including the root.
+    The measured values are the numbers of nodes in the trees, including the root.
     """
     return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
 
@@ -189,7 +189,7 @@ def height(topology: Topology, parent_port: ParentPorts, root: int, bound: int) 
     """Check that no tree is higher than ``bound``; the measured values are the trees' heights.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     heights = tuple(int(tree.levels.max()) for tree in graph.trees)
@@ -208,7 +208,7 @@ def shortest_paths(
     The measured value of a tree is the largest excess of its paths.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     excesses = [np.where(tree.levels < 0, 0, tree.levels - graph.distances) for tree in graph.trees]
@@ -230,7 +230,7 @@ def branch_sizes(topology: Topology, parent_port: ParentPorts, root: int) -> Ran
         int32 ``[trees, ports]``, in the order of the topology's ports.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     children = graph.neighbours[:, graph.root]
@@ -242,13 +242,13 @@ def branch_sizes(topology: Topology, parent_port: ParentPorts, root: int) -> Ran
 def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int = 1) -> Evidence:
     """Check that the numbers of nodes reached through the root's links differ by ``slack`` at most.
 
-    The numbers are sums over all trees. For one tree, this compares the sizes of its branches. For
-    partial trees that use one link of the root each, it compares the sizes of the trees. The
-    measured values are the numbers of nodes by port of the root; a node in several trees counts
-    several times.
+    The numbers are sums over all trees. For a single tree, the check compares the sizes of the
+    branches. For partial trees that use one link of the root each, the check compares the sizes of
+    the trees. The measured values are the numbers of nodes by port of the root; a node in several
+    trees counts several times.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     sizes = branch_sizes(topology, parent_port, root).sum(axis=0)
     measured = tuple(sizes.tolist())
@@ -268,7 +268,7 @@ def loads(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
     topology's ports. The two directions of a link count as two directed links.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     return _loads(_rooted_forest(topology, parent_port, root))
 
@@ -279,7 +279,7 @@ def congestion(topology: Topology, parent_port: ParentPorts, root: int, bound: i
     The measured value is the largest number of trees on a directed link.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     return _check_loads("congestion", _rooted_forest(topology, parent_port, root), bound)
 
@@ -290,7 +290,7 @@ def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Ev
     The measured value is the largest number of trees on a directed link.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     return _check_loads("edge-disjoint", _rooted_forest(topology, parent_port, root), 1)
 
@@ -304,7 +304,7 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
         int32 ``[height + 1, ports]``; level 0 has no links.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
@@ -316,7 +316,7 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """For each tree and port, yield the children that their parents reach over this port.
+    """Yield, for each port and tree, the children that their parents reach over this port.
 
     Yields:
         The index of the port, the tree, and the ranks of the children.
@@ -325,8 +325,8 @@ def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTr
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
-            # The parent's port is found by comparing the parent's neighbours with the child. So the
-            # count does not rely on reverse ports.
+            # The parent's port is found by comparing the parent's neighbours with the child, so the
+            # result does not rely on reverse ports.
             yield column, tree, children[neighbours[parents] == children]
 
 
@@ -361,24 +361,24 @@ def disjoint_paths(
     root: int,
     apart: Literal["nodes", "links"] = "nodes",
 ) -> Evidence:
-    """Check, for every node, that its paths from the root in different trees are disjoint.
+    """Check that the paths from the root to a node in different trees are disjoint, for all nodes.
 
     The measured value is the largest number of paths to one node that share a node or link.
 
     Args:
         parent_port: the trees.
         root: rank of the root.
-        apart: "nodes" if the paths may share no node except their two ends, nor the direct link
-            between the ends; "links" if they may share no link, in either direction, so that a
-            broken link interrupts at most one path.
+        apart: "nodes" if the paths must share neither a node except their two ends nor the direct
+            link between the ends; "links" if the paths must share no link, in either direction, so
+            that a broken link interrupts at most one path.
 
     Raises:
-        RejectedError: a tree is not rooted; see `rooted`.
+        RejectedError: a tree fails the check `rooted`.
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
-    # Paths are compared in batches, because all paths of a tree together have up to N * height
-    # numbers.
+    # Paths are compared in batches to save memory: all paths of a tree together have up to
+    # N * height links.
     batch = max(1, _CELLS // (len(graph.trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(graph.trees) > 1 else 0, batch):
@@ -396,8 +396,8 @@ def _steps(
 ) -> NDArray[np.int64]:
     """Return the nodes or links on the paths to ``ends``, int64 ``[height, ends]``, padded with -1.
 
-    For nodes, these are the interior nodes; a path without interior nodes is represented by the
-    root. For links, both ends of each link are combined into one number.
+    If ``apart`` is "nodes", only interior nodes are returned; a path without interior nodes is
+    represented by the root. For "links", the two ends of a link are combined into one number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
@@ -409,8 +409,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path that consists of the direct link is represented by the root. So two trees that
-            # both use this link count as sharing a node.
+            # A path that consists of the direct link is represented by the root, so that two trees
+            # that both use this link count as sharing a node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents
@@ -418,7 +418,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of occurrences of each column's most frequent number >= 0, at least 1."""
+    """Return how often the most frequent non-negative number of each column occurs, at least 1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
@@ -430,7 +430,7 @@ def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]:
-    """Return the counterexample for a node to which two paths share a node or a link."""
+    """Return the counterexample for a node whose paths in two trees share a node or a link."""
     first_tree: dict[int, int] = {}
     for number, tree in enumerate(graph.trees):
         for step in _steps(graph, tree, np.array([end]), apart)[:, 0].tolist():
@@ -470,7 +470,7 @@ def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) 
         member = row != 0
         member[graph.root] = True
         wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
-        # A parent of the root is reported first, because the traversal ignores it.
+        # A parent of the root is reported separately, because the traversal ignores this parent.
         if row[graph.root]:
             wrong = np.array([graph.root])
         if len(wrong):

@@ -34,14 +34,14 @@ from starcast.topologies import topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Maximum number of nodes for which records of a problem are checked. S11 has 39,916,800 nodes; a
-#: check of a broadcast on S11 needs 3 GB. Several other checks use Python's sets and lists, which
+#: Maximum number of nodes for which records are checked, by problem. S11 has 39,916,800 nodes; a
+#: check of a broadcast on S11 needs 3 GB. Several other checks use Python sets and lists, which
 #: need hundreds of bytes per node.
 MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
-#: Maximum size of a witness in bytes; two bytes per node of the topology are allowed if that is
-#: more. Checks need eight times as much memory.
+#: Maximum size of a witness in bytes; on large topologies, the limit is two bytes per node instead.
+#: A check needs eight times as much memory as the witness.
 _MAX_BYTES = 40 * MB
 ProblemArguments = Mapping[str, int]
 
@@ -61,8 +61,8 @@ def verify(record: Record) -> None:
         raise _rejected(record.id, f"its witness has the value {found}, not {record.value}")
     if record.sign * record.bound > record.sign * record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
-    # The arrays of evidence may be missing, because a bound can also follow from theory or from a
-    # proof.
+    # A certificate is checked only if there is one, because a bound can also follow from theory or
+    # from a proof.
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
@@ -70,7 +70,7 @@ def verify(record: Record) -> None:
 
 
 def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness: Witness) -> int:
-    """Compute the value of a witness, for example the number of rounds of a broadcast.
+    """Compute the value of a witness, for example a broadcast's number of rounds.
 
     Args:
         problem: the name of the problem.
@@ -87,7 +87,7 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
 
 
 class _WitnessCheck:
-    """A witness to check, with its topology; the methods raise `RejectedError` if a check fails."""
+    """A witness to check and its topology; methods raise `RejectedError` if a check fails."""
 
     def __init__(self, problem: str, spec: str, subject: str, witness: Witness) -> None:
         self.graph = topology(spec)
@@ -101,7 +101,7 @@ class _WitnessCheck:
 
     @classmethod
     def of(cls, record: Record) -> "_WitnessCheck":
-        """Create the check of a record's witness."""
+        """Return the object that checks a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
@@ -154,8 +154,8 @@ def _broadcast(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     last = int(rounds.max())
     # Rounds without transmissions can be omitted, so no witness needs as many rounds as nodes.
     check.require(last < nodes, "a round is too large")
-    # If a node sends twice in a round, the same pair of sender and round occurs twice. On S11,
-    # sorting takes a hundredth of the time of `np.unique`.
+    # If a node sends twice in a round, the same pair of sender and round occurs twice. Pairs are
+    # sorted, because on S11 `np.unique` takes a hundred times as long.
     sends = np.sort(senders * (last + 1) + rounds[1:])
     check.require((sends[1:] != sends[:-1]).all(), "a node sends twice in a round")
     return last
@@ -236,7 +236,7 @@ def _check_paths(check: _WitnessCheck, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = check.array("paths", None, None)
     check.require(rows.shape[1] > 0, "the paths have no nodes")
-    # Only the paths are checked here. The record's proof shows that the bound follows from them.
+    # Only the paths are checked here; the record's proof shows that they imply the bound.
     check.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([check.graph.neighbours(port) for port in check.graph.ports])
     check.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

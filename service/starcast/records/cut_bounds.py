@@ -2,12 +2,12 @@
 
 Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
 and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, let b y be the scalar
-product. Its square (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map
-bisections to bisections, so the average z of y_u y_v over the images of a pair (u, v) of nodes is
-the same for all pairs of an orbit. Every inequality becomes an inequality about these averages, and
-the number of links between the halves is linear in them. A certificate has a multiplier for each
-inequality; the multiplied inequalities are added. Terms that do not cancel in the sum are bounded
-by their absolute values, since -1 <= z <= 1.
+product. The square (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map
+bisections to bisections, so each inequality also holds for averages: let z be the average of
+y_u y_v over all node pairs (u, v) of an orbit. Every inequality becomes an inequality about the
+averages z, and the number of links between the halves is linear in these averages. A certificate
+has a multiplier for each inequality; the multiplied inequalities are added. Terms that do not
+cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
 
 The arrays of a certificate are ``automorphisms`` [count, N], the images of the nodes; ``vectors``
 [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], integers, the last of which
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
-#: Maximum number of nodes; matrices over all pairs of nodes need 30 bytes per pair.
+#: Maximum number of nodes; the matrices over all node pairs need 30 bytes per pair.
 LARGEST = 1_000
 #: Largest absolute value of an entry of a vector b.
 MAX_ENTRY = 10**6
@@ -45,7 +45,7 @@ def certified_cut(
 
     Args:
         graph: the topology.
-        automorphisms: images of the nodes; they are checked.
+        automorphisms: the images of the nodes under each automorphism, which are checked.
         vectors: one vector b per inequality.
         multipliers: a non-negative multiplier per inequality, and a multiplier for the sum of y.
         denominator: the positive number by which the multipliers are divided.
@@ -69,7 +69,7 @@ def certified_cut(
     nodes = np.arange(graph.nodes)
     for port in graph.ports:
         linked += np.bincount(orbit[nodes, graph.neighbours(port)], minlength=count)
-    # Python integers are used, because sums times multipliers of 10**15 do not fit in 64 bits.
+    # Python integers are used, because multipliers reach 10**15, so that products exceed 64 bits.
     total = np.zeros(count, dtype=object)
     constant = 0
     for vector, multiplier in zip(vectors, multipliers[:-1].tolist(), strict=True):
@@ -89,9 +89,9 @@ def certified_cut(
 def round_cut(graph: Topology, value: int) -> int:
     """Round a lower bound on the cut links up to the next number that a bisection can cut.
 
-    A half of n nodes has degree * n ends of links. A link inside the half has two of these ends,
-    and a cut link has one end. So if the number N of nodes is even, the number of cut links of
-    every bisection has the same parity as degree * N / 2.
+    A half of n nodes has degree * n link ends. A link inside the half has two of these ends, and a
+    cut link has one. So if the number N of nodes is even, the number of cut links in every
+    bisection has the same parity as degree * N / 2.
     """
     if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
         return value + 1
@@ -111,7 +111,7 @@ def quadratic_form(
     Raises:
         OverflowError: a sum of products could exceed 64 bits.
     """
-    # The square of the sum of absolute values is an upper bound for all sums of products.
+    # The square of the sum of absolute values is an upper bound on all sums of products.
     largest = sum(abs(entry) for entry in vector.tolist()) ** 2
     if largest > np.iinfo(np.int64).max:
         raise OverflowError("the products of the entries of a vector do not fit in 64 bits")
@@ -125,9 +125,9 @@ def quadratic_form(
 def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the index of each node pair's orbit.
 
-    The pairs (u, v) and (v, u) are in the same orbit, because the inequalities use only the product
-    y_u y_v (see the module). All pairs (u, u) must be in a single orbit, that is, the automorphisms
-    must map any node to any other.
+    The pairs (u, v) and (v, u) are in the same orbit, because the inequalities in the docstring of
+    this module use only the product y_u y_v. All pairs (u, u) must be in a single orbit, that is,
+    the automorphisms must map any node to any other node.
 
     Returns:
         int64 ``[N, N]``.

@@ -1,6 +1,7 @@
 """Record files, and tables of records.
 
-The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``; its witness is an npz file next to it.
+The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``; the witness is an npz file in the same
+folder.
 """
 
 import hashlib
@@ -49,7 +50,7 @@ def shipped_folder() -> Path:
 
 
 def known_folders(home: Path) -> list[Path]:
-    """Return the folders with known records: starcast's own and the user's.
+    """Return the folders with known records: starcast's built-in records and the user's records.
 
     Args:
         home: starcast's home folder, which contains the user's folder ``records``.
@@ -96,16 +97,17 @@ def write_record(path: Path, record: Record) -> None:
     """
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
-    # The name contains the digest, so the old witness stays until the new record is written.
+    # The file name contains the digest, so that the old witness stays until the new record is
+    # written.
     name = f"{path.stem}.{digest[:12]}.npz"
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
     fields = {**record.as_json(), "witness": {"file": name, "sha256": digest}}
-    # A network has too many numbers for one number per line.
+    # A record with a network is not indented, because each of its many numbers would take a line.
     indent = None if "network" in fields else 2
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=indent)}\n".encode())
-    # Old witnesses are deleted only now, when no record refers to them any more.
+    # Old witnesses are deleted last, when no record refers to them any more.
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
             old.unlink(missing_ok=True)
@@ -123,7 +125,7 @@ def load_record(path: Path) -> Record:
         try:
             content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
         except FileNotFoundError:
-            # Another process may just have replaced both files.
+            # Read again, because another process may just have replaced both files.
             fields, entry = _read_fields(path)
             content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
@@ -212,17 +214,17 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why starcast lacks a record that an algorithm needs, or None if it exists.
+    """Return why starcast lacks a record that an algorithm needs, or None if the record exists.
 
     Args:
         problem: a problem without arguments.
         topology: the spec of the topology.
-        optimal: whether the record has to be proven optimal.
+        optimal: whether the record must be proven optimal.
     """
     if not path_of(shipped_folder(), problem, topology).is_file():
-        return f"starcast has no record of {problem} on it"
+        return f"starcast has no record of {problem} on {topology}"
     if optimal and not shipped_record(problem, topology).optimal:
-        return f"starcast's record of {problem} on it is not proven to be optimal"
+        return f"starcast's record of {problem} on {topology} is not proven to be optimal"
     return None
 
 
@@ -238,7 +240,7 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
     Args:
         content: the content of the npz file.
-        source: the name of the source, for messages.
+        source: the name of the file or row that has this content, for messages.
 
     Raises:
         InputError: the content is not an npz file.
@@ -326,19 +328,19 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
         for record in load_all(folder):
             other = best.get(record.id)
             best[record.id] = record if other is None or is_better(record, other) else other
-    # Problems are listed in the order of the documentation, whatever the order of files.
+    # Problems are listed in the order of the documentation, regardless of the order of files.
     order = list(PROBLEMS)
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 
 
 class RecordTable(Table):
-    """A table with one row per record; people see a summary, and programs see all rows."""
+    """A table with one row per record; a terminal shows a summary, other formats show all rows."""
 
     def readable(self) -> Table:
         """Return the summary: one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
-            # A spec that does not have the form of S5, S6,3 or Q4 is a separate series.
+            # A topology whose spec has another form than S5, S6,3 or Q4 is a series of its own.
             spec = _NUMBERED.fullmatch(row["topology"])
             family = (spec[1], spec[3]) if spec else (row["topology"], "")
             key = (row["problem"], str(row["arguments"]), *family)
@@ -354,7 +356,7 @@ class RecordTable(Table):
 
 
 def _summarize(rows: Sequence[Row]) -> Row:
-    """Combine the rows of a series of topologies into one row of a summary."""
+    """Combine the rows for a series of topologies into one summary row."""
     specs = [row["topology"] for row in rows]
     is_range = False
     if len(specs) > 2:
@@ -369,7 +371,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
-    """Return the value of a record; if it is not optimal, the bound follows in parentheses."""
+    """Return a record's value as text; if it is not optimal, the bound follows in parentheses."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 
@@ -394,7 +396,7 @@ def record_row(record: Record) -> dict[str, Any]:
 
 
 def record_facts(record: Record) -> dict[str, Any]:
-    """Return the fields of a record by name, with the shapes of its witness's arrays."""
+    """Return the fields of a record by name, with the shapes of the arrays in the witness."""
     fields = record.fields()
     fields.pop("format")
     details = {name: fields.pop(name) for name in ("proof", "tried")}
@@ -413,8 +415,8 @@ def evidence_kind(record: Record) -> str:
 def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
-    Each verification of a record computes bounds from theory and inequalities again, which is fast.
-    A verification does not make a proof again: only the file states that a checker accepted it.
+    A bound from theory or inequalities is verified whenever the record is verified, which is fast.
+    A proof is not regenerated: only the file states that a checker accepted the proof.
     """
     if record.proof is None:
         return evidence_kind(record)

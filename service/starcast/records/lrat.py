@@ -5,7 +5,7 @@ An LRAT proof is a text file that refutes a formula. The clauses of the formula 
 clause must follow by unit propagation from earlier clauses, whose ids are the hints. That is,
 assume that all literals of the added clause are false. Then each hinted clause in turn has only one
 literal left, which must be true, and the last hinted clause has no literal left. So the checker
-does not have to search. The proof is complete when it adds the clause without literals.
+does not have to search. A proof is complete when it adds the empty clause, which has no literals.
 
 The checker reads the part of the format that CaDiCaL writes. It rejects RAT steps, which have
 negative hints.
@@ -25,7 +25,8 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
     """Check that a proof refutes a formula.
 
     Args:
-        clauses: the clauses of the formula; literals are numbers, negative if negated.
+        clauses: the clauses of the formula; a literal is the number of a variable, or minus this
+            number if the variable is negated.
         proof: the lines of the proof.
 
     Returns:
@@ -38,7 +39,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
         >>> check_lrat([[1], [-1, 2], [-2]], ["4 2 0 1 2 0", "5 0 4 3 0"])
         2
     """
-    # Duplicate literals of a clause are removed, so that a remaining literal counts only once.
+    # Duplicate literals of a clause are removed, so that each remaining literal is counted once.
     known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
     added = 0
     for number, line in enumerate(proof, start=1):
@@ -51,14 +52,14 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
         added += 1
         if not clause:
             return added
-    raise rejected_proof("it ends without the empty clause")
+    raise rejected_proof("the proof ends without the empty clause")
 
 
 def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
     """Return the error for a proof that a checker rejects."""
     return RejectedError(
         f"{checker} rejects the LRAT proof: {reason}",
-        hint="make the proof again; it is damaged or belongs to another formula",
+        hint="generate the proof again; it is damaged or belongs to another formula",
     )
 
 
@@ -79,7 +80,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
         _delete(known, [int(word) for word in words[2:]])
         return None
     name, clause, hints = _parse_addition([int(word) for word in words])
-    # A second clause of this id would make later hints ambiguous.
+    # A second clause with this id would make later hints ambiguous.
     if name in known:
         raise ValueError(f"the id {name} is already in use")
     _require_implied(known, clause, hints)
@@ -114,13 +115,13 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if used is None:
             raise ValueError(f"the hint {hint} is not the id of a clause")
         left = [literal for literal in used if literal not in false]
-        # The hinted clause has no literal left, a contradiction. So the added clause follows, and
-        # any further hints do not matter.
+        # If the hinted clause has no literal left, this is a contradiction, so the added clause
+        # follows, and any further hints do not matter.
         if not left:
             return
         if len(left) > 1:
             raise ValueError(f"the clause of hint {hint} has {len(left)} literals that can be true")
         false.add(-left[0])
     raise ValueError(
-        "unit propagation with its hints (the ids of earlier clauses) finds no contradiction"
+        "unit propagation with the hints (the ids of earlier clauses) finds no contradiction"
     )

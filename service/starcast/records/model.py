@@ -1,8 +1,8 @@
 """Records of the best known value and bound of a problem on a topology, and their combination.
 
-Record files are treated as user input, because they can come from anywhere. A record that can be
-read is only well formed; `starcast.records.checks` and `starcast.search.proofs` check whether
-it is true.
+Record files are treated as user input, because they can come from untrusted sources. Reading a
+record checks only its form; `starcast.records.checks` and `starcast.search.proofs` check whether
+its content is true.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Names of the arrays of a certificate of inequalities (`starcast.records.cut_bounds`).
+#: Names of the arrays in a certificate of inequalities (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
-#: Names of the arrays that are stored with the witness, but prove the bound.
+#: Names of the arrays that prove the bound; they are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)
 
 #: Largest value of the type ``integer`` in PostgreSQL.
@@ -69,7 +69,7 @@ _Text = Annotated[
 _Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_MAX_INTEGER)]
 _Seconds = Annotated[float, pydantic.Field(strict=True, ge=0, le=1e12, allow_inf_nan=False)]
 _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
-#: Undeclared fields are refused.
+#: Configuration that rejects undeclared fields.
 _STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 #: The kinds of evidence in a `Proof`. starcast writes only LRAT; records of older versions have
@@ -83,14 +83,14 @@ class Proof:
 
     Attributes:
         statement: the proven statement, such as ``no 3 arc-disjoint spanning trees of height 5``.
-        format: ``LRAT`` or ``DRAT``, or ``second solver`` if another solver repeated the search
-            instead; its answer cannot be checked.
-        formula_sha256: SHA-256 of the formula in DIMACS; the problem can write the formula again.
+        format: ``LRAT`` or ``DRAT``, or ``second solver`` if there is no proof, but another solver
+            refuted the formula too; the answer of this solver cannot be checked.
+        formula_sha256: SHA-256 of the formula in DIMACS; the formula itself can be rebuilt.
         proof_sha256: SHA-256 of the proof; empty if there is no proof.
         proof_bytes: the length of the proof in bytes.
         checker: the programs that accepted the proof, or the second solver.
-        command: the command that creates the formula and the proof again.
-        seconds: the time to make and check the proof; 0 if unknown.
+        command: the command that regenerates the formula and the proof.
+        seconds: the time for generating and checking the proof; 0 if unknown.
     """
 
     __pydantic_config__ = _STRICT
@@ -120,11 +120,11 @@ class Attempt:
     Attributes:
         method: a short description of the search method.
         target: the value that the search had to reach.
-        result: ``witness`` if the target was reached, ``none`` if it was proven impossible, and
-            ``open`` otherwise.
+        result: ``witness`` if the target was reached, ``none`` if the target was proven impossible,
+            and ``open`` otherwise.
         seconds: the time of the search.
-        value: the value that the search found, if it was better than the known value; it need not
-            reach the target.
+        value: the value that the search found if this value is better than the known value, even if
+            it misses the target; otherwise None.
         seed: the random seed; None in records of older versions.
     """
 
@@ -148,12 +148,13 @@ class Record:
         value: the value of the witness.
         bound: a proven bound: no object has a better value.
         reason: the reason why the bound holds.
-        witness: arrays by name; `starcast.records.checks` explains them.
+        witness: the arrays that describe the object, by name; the docstring of
+            `starcast.records.checks` explains the arrays.
         arguments: arguments of the problem, by name.
-        proof: evidence for the bound, if it does not follow from theory.
+        proof: evidence for the bound; None if the bound follows from theory or inequalities.
         solver: the programs that found the witness, with their versions.
-        version: the version of starcast.
-        seconds: the time of all searches.
+        version: the version of starcast that wrote the record.
+        seconds: the total time of all searches.
         command: the command that repeats the search.
         tried: the searches, in chronological order.
     """
@@ -234,8 +235,8 @@ def combine_records(records: Iterable[Record]) -> Record:
     """Combine records of one problem and topology into a record with the best value and bound.
 
     Args:
-        records: at least one record. Their witnesses have the stated values, and their bounds count
-            as verified.
+        records: one or more records whose witnesses have the stated values. The bounds of these
+            records count as verified.
     """
     verified = ((record, VERIFICATIONS[0]) for record in records)
     return reduce(combine_verified, verified)[0]
@@ -251,8 +252,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.
-            If values are equal, its witness is kept.
-        second: another such record and its state.
+            If the values are equal, the witness of this record is kept.
+        second: another such record, and the verification state of its bound.
     """
     (one, _), (other, _) = first, second
     holder = other if one.sign * (one.value - other.value) > 0 else one
@@ -265,7 +266,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
             _rank_evidence(each[0]),
         ),
     )
-    # Searches that started from the same record, or were merged before, list the same attempts.
+    # Each attempt is listed only once: records that started from the same record, or were merged
+    # before, have attempts in common.
     known = set(one.tried)
     added = tuple(attempt for attempt in other.tried if attempt not in known)
     combined = replace(
@@ -291,8 +293,8 @@ def is_better(record: Record, other: Record) -> bool:
         return _contradicts(record, other)
     value = record.sign * (other.value - record.value)
     bound = record.sign * (record.bound - other.bound)
-    # A record with a better value but a worse bound does not count as better. `combine_verified`
-    # takes the value of one record and the bound of the other.
+    # A record with a better value but a worse bound does not count as better; `combine_verified`
+    # can take the value of one record and the bound of the other.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:
@@ -332,7 +334,7 @@ def _rank_evidence(record: Record) -> int:
 
 
 class WitnessFile(pydantic.BaseModel):
-    """The name and digest of the witness file, which is in the same folder as the record."""
+    """The name and SHA-256 of the witness file, which is in the same folder as the record."""
 
     model_config = _STRICT
 
@@ -343,7 +345,7 @@ class WitnessFile(pydantic.BaseModel):
 class RecordFields(pydantic.BaseModel):
     """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
 
-    In JSON, the field ``network`` has the complete topology if it is a network.
+    In JSON, the field ``network`` has the complete network if the topology is a network.
     """
 
     model_config = _STRICT
@@ -393,7 +395,7 @@ def read_fields(fields: object, source: str) -> RecordFields:
     A network among the fields is registered in this process.
 
     Args:
-        fields: a mapping in the form of `Record.as_json`, which may also name the witness file.
+        fields: a mapping like the result of `Record.as_json`, optionally with the witness file.
         source: the name of the file or row, for messages.
 
     Raises:

@@ -4,7 +4,7 @@ The function `search` improves a problem's record (the best known object and the
 the record is optimal or the time limit is reached.
 """
 
-# Each module defines its problems; `starcast` lists them in this order.
+# Each module defines search problems; `starcast` lists the problems in this import order.
 # isort: off
 from starcast.search import broadcast, hamiltonian, forests, faults, bisection  # noqa: F401
 # isort: on

@@ -1,4 +1,4 @@
-"""Bisection width: the smallest number of links between two halves of the nodes, with bounds.
+"""Bisection width, the minimum number of links between two halves of the nodes, and its bounds.
 
 Lower bounds come from a linear program with cutting planes. The program has a variable for each
 orbit of node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1
@@ -39,10 +39,10 @@ _STARTS = 60
 #: A generous upper bound on the rounding error of a computed eigenvalue.
 _ERROR = 1e-6
 #: Eigenvectors are scaled so that their largest absolute entry is `_SCALE`, and then rounded to
-#: integers. `_DENOMINATOR` is the denominator of the multipliers in a certificate.
+#: integers. `_DENOMINATOR` is the common denominator of a certificate's multipliers.
 _SCALE, _DENOMINATOR = 1_000, 10**15
-#: Approximate number of eigenvectors that the linear program starts with; there may be up to twice
-#: as many.
+#: Approximate number of eigenvectors with which the linear program starts; the actual number can be
+#: twice as large.
 _SPECTRAL = 100
 #: Inequalities that are violated by at most this amount are ignored.
 _TOLERANCE = 1e-6
@@ -59,7 +59,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest Laplacian eigenvalue, or the lower bound 0 for a large graph."""
+    """Return the second smallest Laplacian eigenvalue, or its lower bound 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -89,13 +89,13 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
-        # The last key of lexsort is the primary key.
+        # The primary sort key of lexsort is its last row, here the last symbol of each node.
         order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
     return _halves(order)
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return two halves after exchanging a random tenth of all nodes from each half."""
+    """Return new halves: a random tenth of all nodes moves from each half to the other half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -123,7 +123,7 @@ def _tabu(
         budget: the time limit.
 
     Returns:
-        The best halves that were found, and their number of cut links.
+        The best halves found, as the half of each node, and their number of cut links.
     """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
@@ -155,7 +155,7 @@ def _tabu(
 def find_certificate(
     work: tuple[NDArray[np.int64], Floats, int, float], seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`.
+    """Return the vectors and multipliers of a certificate for `starcast.records.cut_bounds`.
 
     Args:
         work: the index of each node pair's orbit, ``[nodes, nodes]``; the number of links in each
@@ -165,8 +165,8 @@ def find_certificate(
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # The inequalities of the eigenvectors alone already give the eigenvalue bound; the vectors that
-    # are added later improve this bound.
+    # Start with the eigenvectors, because their inequalities alone give the eigenvalue bound. The
+    # vectors that are added later improve this bound.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -184,7 +184,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program that bounds the number of cut links.
+    """The linear program whose minimum is a lower bound on the number of cut links.
 
     Each orbit of node pairs (u, v) has a variable: the average z of y_u y_v over the orbit.
     """
@@ -258,7 +258,7 @@ class _Program:
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
     """Return vectors b whose inequality is violated by the averages z in ``matrix``.
 
-    The matrix has, for each pair of nodes, the average of the pair's orbit.
+    The entry ``matrix[u, v]`` is the average for the orbit of the node pair (u, v).
     """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
@@ -277,7 +277,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b of violated inequalities with three nonzero entries (+-1), one at rank 0."""
+    """Return vectors b with a violated inequality and three nonzero entries, +-1, one at rank 0."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
@@ -307,9 +307,9 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64
     while np.abs(vector).sum() < largest:
         best, step = -_TOLERANCE, None
         for a, b in product((-1, 1), repeat=2):
-            # Trying all pairs of entries would take N times as long. The best pairs contain an
-            # entry whose change alone decreases the value quickly, so only such entries are tried
-            # as the first of a pair.
+            # Only a few entries are tried as the first entry of a pair, because trying all pairs
+            # would take much longer. The best pairs contain an entry whose change alone decreases
+            # the value quickly.
             first = np.argsort(a * gradient)[:_STEEPEST]
             change = 2 * (a * gradient[first, None] + b * gradient + 1 + a * b * matrix[first])
             change[np.arange(len(first)), first] = np.inf
@@ -396,7 +396,7 @@ class BisectionWidth(FormulaProblem):
         side = formula.new(graph.nodes)
         links = link_list(graph)
         is_cut = formula.new(len(links)).tolist()
-        # The two halves can be swapped, so the identity can be fixed in half 0.
+        # Fixing the identity in half 0 loses no solution, because the halves can be swapped.
         formula.add(-int(side[0]))
         for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
             formula.add(-int(side[a]), int(side[b]), literal)
@@ -412,8 +412,8 @@ class BisectionWidth(FormulaProblem):
 
     def solve(self, target: int, budget: Budget) -> Decision:
         decision = super().solve(target, budget)
-        # If cuts of ``target + 1`` links are impossible because of the parity, this number is
-        # excluded too.
+        # If the parity makes cuts of ``target + 1`` links impossible, a refutation of the target
+        # excludes ``target + 1`` too.
         excluded = round_cut(self.topology, target + 1) - 1
         return decision._replace(target=excluded) if decision.result == "none" else decision
 
@@ -427,8 +427,8 @@ class BisectionWidth(FormulaProblem):
         linked = np.zeros(int(orbit.max()) + 1)
         for port in graph.ports:
             np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-        # The end time is valid in all processes, because they share the clock, and earlier than the
-        # time limit, so that a process has time to send its answer.
+        # All processes share the `monotonic` clock, so they can use one end time. The end time is
+        # earlier than the time limit, so that a process has time to send its answer.
         work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
         answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
         if answer is None:
@@ -469,5 +469,5 @@ class BisectionWidth(FormulaProblem):
                 if cut <= target:
                     break
                 task.advance()
-        # Halves with more cut links than the target are returned too: they may improve the record.
+        # Halves that miss the target are returned too, because they may still improve the record.
         return OPEN if best is None else Decision("witness", {"side": best})

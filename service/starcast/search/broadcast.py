@@ -2,9 +2,9 @@
 
 In a round, an informed node informs at most one neighbour.
 
-A local search finds schedules (`starcast.search.local_search`). A solver decides whether a given
-number of rounds suffices; a refutation of the formula gives a lower bound. The first lower bound
-comes from counting (Liestman & Peters 1988).
+A local search finds schedules (`starcast.search.local_search`). A SAT solver decides whether a
+given number of rounds suffices: if the solver refutes the formula, more rounds are needed. The
+initial lower bound comes from counting (Liestman & Peters 1988).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,13 +24,13 @@ from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, Theo
 from starcast.support.progress import reporting
 from starcast.topologies import Topology, ports_towards
 
-#: Numbers of last rounds that the local search changes. Each start of the search uses the next
-#: number, cyclically.
+#: How many of the last rounds the local search changes. Each start of the search uses the next of
+#: these numbers, cyclically.
 _SEARCHED = (3, 4, 5, 6)
 #: Bytes per node that the local search needs in addition to the table of neighbours, measured on
 #: S11.
 _BYTES_PER_NODE = 55
-#: Number of steps in a part of the local search. The time limit is checked after each part.
+#: Number of steps per part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
 #: Minimum number of parts before the local search starts again with another broadcast, and the
 #: number of uninformed nodes for which one more part is added.
@@ -66,11 +66,11 @@ def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[
 
     Args:
         most: the largest n.
-        find_value: returns the rounds of the best known broadcast on S_n, or None.
+        find_value: returns, for n, the fewest known rounds of a broadcast on S_n, or None.
 
     Returns:
-        A row for each n: lower and upper bound, ceil(log2 n!), and the published upper bound, which
-        is the sum of ceil(log2 i) for i <= n.
+        A row for each n: the lower and upper bound, ceil(log2 n!), and the published upper bound,
+        which is the sum of ceil(log2 i) for i <= n.
     """
     rows, upper, published = list[dict[str, int]](), 1, 1
     for n in range(3, most + 1):
@@ -89,20 +89,20 @@ def clique_bound(graph: Topology) -> int:
 
     The n-k+1 nodes of S_{n,k} that differ only in the first symbol form a clique. Every node has
     k-1 further links, each into another clique. A node that was informed across such a link cannot
-    use that link again, and if all nodes of a clique are informed, only the links out of it are
+    use that link again, and if all nodes of a clique are informed, only links to other cliques are
     useful. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
 
     Proof. Every node that was informed across such a link starts a new part. The part also contains
-    the nodes that it informs within its clique, the nodes that these inform in the clique, and so
-    on. A part has at most n-k+1 nodes. Its first node has k-2 links out of the clique that may
-    inform a node; every other node, and the root, has k-1. `_more` takes the maximum over all ways
-    in which such parts can grow, without a limit on their number.
+    the nodes that this node informs within its clique, directly or through other nodes of the
+    clique. A part has at most n-k+1 nodes. The first node of a part has k-2 links out of the clique
+    that may inform a node; every other node, and the root, has k-1. `_more` takes the maximum over
+    all ways in which parts can grow, without a limit on the number of parts.
 
     The bound is attained on S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where
     counting by degree gives one round less.
 
     Args:
-        graph: S_{n,k}. The bound is 0 for other topologies, and if cliques have more than 20 nodes.
+        graph: S_{n,k}. The result is 0 for other topologies, and for cliques of more than 20 nodes.
 
     Example:
         >>> from starcast import topology
@@ -122,12 +122,12 @@ def clique_bound(graph: Topology) -> int:
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
     """Return the maximum number of nodes that a part of a clique can still inform.
 
-    `clique_bound` defines the parts.
+    The docstring of `clique_bound` defines the parts.
 
     Args:
         size: the number of nodes of a clique.
-        free: entry l is the number of informed nodes of the part that have l unused links out of
-            the clique.
+        free: entry l is the number of informed nodes in the part that have l unused links to other
+            cliques.
         rounds: the number of remaining rounds.
     """
     if rounds == 0:
@@ -150,7 +150,7 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
     Args:
         free: the number of unused links of the node.
-        links: the maximum number of links of a node out of the clique.
+        links: the maximum number of links that a node has out of its clique.
     """
     return tuple(int(each == free) for each in range(links + 1))
 
@@ -161,9 +161,9 @@ def _send(free: tuple[int, ...], senders: int) -> list[int]:
     Nodes with the most free links send first.
 
     No other choice is better. Let nodes A and B have p < q free links, and let A send now. Later A
-    sends at most p - 1 times, and B at most q times. If B sends q times, it sends in some round in
-    which A does not; in that round A can send in place of B, and B now. So if B sends now, A and B
-    can send equally often.
+    sends at most p - 1 times, and B at most q times. If B sends q times, B sends in some round in
+    which A does not. Then B can send now, and A in that round. So if B sends now instead of A, the
+    two nodes together can send as often as before.
     """
     after = list(free)
     for links in range(len(free) - 1, 0, -1):
@@ -283,7 +283,7 @@ class OnePortBroadcast(FormulaProblem):
 
     @contextmanager
     def _exchanges(self, budget: Budget) -> Iterator[Any]:
-        """Import the local search, which needs numba, and announce its compilation.
+        """Import and yield the local search module, which needs numba; announce its compilation.
 
         Raises:
             LimitError: the search does not fit into the memory limit.
@@ -296,12 +296,12 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Inform nodes by random matchings, then change the last rounds until all are informed."""
+        """Build trees by random matchings; change the last rounds until all nodes are informed."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()
-            # The best number of last rounds depends on the topology. All numbers are tried in turn,
-            # which costs little, because the first tree of a search is built quickly.
+            # The best number of rounds to change depends on the topology. All numbers are tried in
+            # turn, which costs little, because the first tree of a search is built quickly.
             for searched in cycle(_SEARCHED):
                 tree = search.matched_tree(table, target, searched, rng)
                 for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):

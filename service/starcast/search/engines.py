@@ -1,9 +1,9 @@
-"""Formulas of propositional logic, and their solvers CaDiCaL (python-sat) and CP-SAT (OR-tools).
+"""Propositional formulas, and the solvers CaDiCaL (python-sat) and CP-SAT (OR-tools).
 
-The solvers run in separate processes. A process can be killed at its time limit, and the operating
-system limits its memory. If there are several processes, each has a different seed, and the first
-answer is used. The libraries belong to the extra ``starcast[search]`` and are imported only when
-used.
+The solvers run in separate processes, which are killed at the time limit, and whose memory the
+operating system limits. If there are several processes, each has a different random seed, and the
+first answer is used. The solver libraries belong to the extra ``starcast[search]`` and are imported
+only when a search needs them.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ _PAIRWISE = 6
 class Formula:
     """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    The clauses depend only on the problem, so the same formula can be written again later.
+    The clauses depend only on the problem, so the same formula can be rebuilt later.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
     Args:
         literals: an estimate of the number of literals.
         memory: the memory limit in MB.
-        subject: the subject of the formula, for messages.
+        subject: what the formula describes, for messages.
 
     Raises:
         LimitError: the formula does not fit into the memory.
@@ -148,7 +148,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
 
 
 def true_variables(model: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Return the values of variables, bool ``[variables + 1]``, from a solution's literals."""
+    """Convert a solution's literals to values by variable number, bool ``[variables + 1]``."""
     values = np.zeros(variables + 1, dtype=bool)
     positive = [literal for literal in model if 0 < literal <= variables]
     values[positive] = True
@@ -171,10 +171,10 @@ class Budget:
         memory: memory limit of each process, in MB.
         seed: random seed of the first process; the other processes use the following integers.
         jobs: number of processes.
-        engine: the solver of formulas.
+        engine: the name of the SAT solver, ``cadical`` or ``cp-sat``.
         reporter: receives progress.
-        deadline: the end of the search on the clock `monotonic`, ``seconds`` after the creation of
-            the budget.
+        deadline: the end of the search on the `monotonic` clock: ``seconds`` after the budget was
+            created.
 
     Raises:
         InputError: the engine is unknown.
@@ -206,7 +206,7 @@ class Budget:
 
 
 class Solved(NamedTuple):
-    """The answer of a solver: its status, and the values of the variables, numbered from 1."""
+    """A solver's answer: a status, and the values of the variables, which are numbered from 1."""
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
     values: NDArray[np.bool_] | None = None
@@ -241,8 +241,8 @@ def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
 
     Args:
         formula: the formula.
-        budget: the solver, and the limits of time and memory.
-        subject: the subject of the formula, for progress and messages.
+        budget: the solver, and the limits on time and memory.
+        subject: what the formula describes, for progress and messages.
 
     Raises:
         UnavailableError: the solver is not installed.
@@ -261,7 +261,7 @@ def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
 
 
 def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subject: str) -> Any:
-    """Run a function in separate processes, and return the first answer.
+    """Run a function in several processes with different seeds, and return the first answer.
 
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it finds none.
@@ -320,8 +320,8 @@ def _started(
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
     try:
-        # Depending on its seed, a solver may take only a tenth of the time, so the first answer is
-        # used.
+        # Each process has its own seed. With a lucky seed, a solver may need only a tenth of the
+        # usual time.
         for number in range(budget.jobs):
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
@@ -350,12 +350,13 @@ def _serve(
     memory: int,
 ) -> None:
     """Call a function in this solver process, and send its answer to the parent process."""
-    # The kernel kills this process when its parent ends, because a solver blocks Python threads.
+    # Let the kernel kill this process when its parent ends. A Python thread could not do this,
+    # because a running solver blocks all threads.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():
         os._exit(1)
-    # With this limit the system refuses more memory, instead of killing other processes later.
+    # With this limit, allocations fail in this process before the system kills other processes.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # If the parent was interrupted, it no longer reads from the pipe.
@@ -407,7 +408,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 def write_lrat(clauses: list[list[int]], path: Path) -> None:
     """Refute clauses with CaDiCaL, and write the LRAT proof to a file.
 
-    The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
+    The low-level functions of python-sat are used, because the class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.
 
     Raises:
@@ -430,9 +431,8 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL gives the next id to each clause of the formula that it reads, and to each clause that
-    it derives meanwhile. So the formula's clauses have, in order, the ids of the clauses that no
-    line of the proof adds.
+    CaDiCaL numbers in one sequence the clauses that it reads and the clauses that it derives.
+    So the ids that no line of the proof adds are, in order, the ids of the formula's clauses.
 
     Args:
         raw: the file that CaDiCaL wrote.

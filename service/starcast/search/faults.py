@@ -23,16 +23,16 @@ NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return the lowest rank of each orbit under the automorphisms that fix rank 0, except 0."""
+    """Return the lowest rank in each orbit of the automorphisms that fix rank 0, except rank 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula that is satisfiable if faults can hit all given paths to some target.
+    """Return a formula that is satisfiable if, for some target, faults can hit all its paths.
 
     At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
-    is hit if an inner node is faulty.
+    is hit if one of the path's inner nodes is faulty.
 
     Args:
         graph: the topology.
@@ -60,7 +60,7 @@ class _Work(NamedTuple):
         table: for each node, the list of its neighbours.
         ends: candidate nodes; the faults must make at least one of these distant from rank 0.
         most: the maximum number of faults.
-        distance: the minimum distance from rank 0 that such a node must have.
+        distance: the minimum distance from rank 0 that one of ``ends`` must have under the faults.
     """
 
     table: list[list[int]]
@@ -77,9 +77,9 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
         seed: random seed.
 
     Returns:
-        The faulty nodes, or None if no set of faults makes a node so distant; the distant node; and
-        a list of paths. If the faults are None, the paths prove that no such set exists: for none
-        of the ends does a set of faults hit all paths to this end.
+        The faulty nodes, or None if no set of faults suffices; the distant node; and a list of
+        paths. If the faults are None, the paths prove that no set suffices: whichever end is
+        chosen, no set of faults hits all paths to this end.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -91,9 +91,9 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
 
 def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
-    """Return faults that make one node distant, or None, and the paths that were tried.
+    """Return faults that make the node ``end`` distant, or None, and the paths that were tried.
 
-    If there are no such faults, no set of faults hits all these paths.
+    If the result is None, no set of faults hits all these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
@@ -156,7 +156,7 @@ def _shortest_path(
 
 
 def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
-    """Return paths as rows of an array of ranks; entries after the end of a path are -1."""
+    """Return paths as an array of ranks, one row per path, padded with -1 after its end."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 
@@ -230,5 +230,5 @@ class FaultDiameter(SearchProblem):
             "none",
             formula=path_formula(graph, paths),
             evidence={"paths": _as_array(paths)},
-            target=max(map(len, paths)),  # the nodes of the longest path: its links plus one
+            target=max(map(len, paths)),  # the number of nodes on the longest path: its links + 1
         )

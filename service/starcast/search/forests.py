@@ -1,15 +1,15 @@
 """Searches for spanning trees, and proofs that better trees do not exist.
 
 **Trees of minimum height and bounded congestion** have a common root; their number is the degree.
-With congestion 1 the trees are arc-disjoint: they enter every node but the root over different
-links, and each link of the root belongs to a different tree.
+With congestion 1 the trees are arc-disjoint: they enter every other node over different links, and
+each link of the root belongs to a different tree.
 
 **Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
 be partitioned into k classes such that each class induces a connected graph, and no component of
 the links between two classes is a tree. The search finds the partition by simulated annealing.
-Under some automorphisms, all cycles of nodes have the same length. If this length is a multiple of
-k, the search looks for a partition in which the automorphism maps each class to the next one. Such
-a partition corresponds to a partition of a quotient, which is much smaller.
+Some automorphisms permute the nodes in cycles of equal length. If this length is a multiple of k,
+the search looks for a partition in which the automorphism maps each class to the next class. Such a
+partition corresponds to a partition of a quotient graph, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,16 +74,16 @@ def _add_node(
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
-        # The root is declared to be within every level, so that the clauses for its children are
-        # the same as for all other nodes.
+        # The root is declared to be within every level, so that the clauses for the root's children
+        # are the same as for all other nodes.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
     formula.exactly_one(chosen[node].tolist())
     formula.add(int(within[node, height]))
     for level in range(height):
-        # No tree path is shorter than the distance in the topology. This constraint saves most of
-        # the search.
+        # No tree path is shorter than the distance in the topology. Stating this saves most of the
+        # solver's work.
         if level < distance:
             formula.add(-int(within[node, level]))
         else:
@@ -152,8 +152,8 @@ class EdgeDisjointTrees(FormulaProblem):
         fitting = [each for each in constructed if each.congestion <= self.congestion]
         if fitting:
             return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
-        # Any sufficiently large height limit will do: by Edmonds' theorem, such trees exist,
-        # because there are enough links.
+        # By Edmonds' theorem, arc-disjoint trees exist, but their height is unknown, so the height
+        # limit is generous.
         outcome = self.solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
@@ -164,8 +164,8 @@ class EdgeDisjointTrees(FormulaProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self.solve)]
-        # If the trees are rotations of one another, one tree determines the forest. So the formula
-        # is smaller by a factor of the degree.
+        # If the trees are rotations of one another, one tree determines the forest, so the formula
+        # describes one tree instead of as many trees as the degree.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)
@@ -202,8 +202,8 @@ class EdgeDisjointTrees(FormulaProblem):
                 for port in range(graph.degree):
                     formula.at_most(chosen[:, node, port].tolist(), congestion)
         if congestion == 1:
-            # Each tree is assigned one fixed link of the root, because permuting the trees gives no
-            # new solutions.
+            # Each tree is assigned a fixed link of the root; otherwise the solver would also try
+            # all permutations of the same trees.
             for tree, child in enumerate(table[:, 0].tolist()):
                 port = int(np.flatnonzero(table[:, child] == 0)[0])
                 formula.add(int(chosen[tree, child, port]))
@@ -226,12 +226,12 @@ class EdgeDisjointTrees(FormulaProblem):
         distances = graph.distances(0)
         for node in range(graph.nodes):
             _add_node(formula, table, node, chosen, within, int(distances[node]))
-        # If a port leads from node v to w, its image leads from the image of v to the image of w.
-        # The array has the index of a port's image for each node and port.
+        # If a port leads from node v to w, the image of the port leads from the image of v to the
+        # image of w. The array holds this image for each node v and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):
-            # The image of a (node, port) pair of a tree is a pair of the next tree.
+            # The rotation maps each (node, port) pair in a tree to a pair in the next tree.
             turned = np.empty_like(chosen)
             turned[images[:, None], port_image] = trees[-1]
             trees.append(turned)
@@ -266,19 +266,18 @@ class CongestionTrees(EdgeDisjointTrees):
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: Maximum number of attempts on a quotient if its partitions do not give valid partitions of the
-#: topology.
+#: Maximum number of attempts on a quotient whose partitions turn out to be invalid on the topology.
 _REPEATS = 10
 
 
 class Quotient(NamedTuple):
     """A topology with merged nodes, in which partitions are searched.
 
-    An automorphism maps each class of such a partition to the next class, so a power of the
+    In the partitions sought, an automorphism maps each class to the next class, so a power of the
     automorphism maps each class to itself. Nodes that this power maps to one another are merged.
 
     Attributes:
-        number: the index of each topology node's merged node, int64 ``[nodes]``.
+        number: for each node of the topology, the index of its merged node, int64 ``[nodes]``.
         table: the neighbours of the merged nodes, int64 ``[merged, ports]``.
         members: the merged nodes in bundles, int64 ``[bundles, classes]``; each column is the image
             of the previous column under the automorphism. Without an automorphism, there is a
@@ -315,8 +314,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
-            # A product of twenty random generators is nearly a random element of these small
-            # groups.
+            # These groups are so small that a product of twenty random generators is nearly a
+            # uniformly random element.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
@@ -331,7 +330,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: NodeImages) -> int:
-    """Return the length of all cycles of a permutation of nodes, or 1 if the lengths differ."""
+    """Return the common length of a node permutation's cycles, or 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1
@@ -349,7 +348,7 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
-    # Here ``powers`` is the power of the automorphism that maps each class to itself.
+    # Here ``powers`` holds the node images under the power that maps each class to itself.
     leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
     moved = number[images[leaders]]
     columns = [np.unique(orbits(len(leaders), [moved]))]
@@ -360,17 +359,17 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
 
 
 def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
-    """Return the neighbours of a node that belong to class ``number``."""
+    """Return a node's neighbours that belong to class ``number``."""
     return [each for each in table[node] if chosen[each] == number]
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
     """Return each tree's ports towards the parents, for a partition of the nodes into classes.
 
-    Each tree spans its class, and has all other nodes as leaves. A leaf is attached by a link
-    between its own class and the tree's class. In each component of these links, every node is
-    assigned a link of its own, which is possible because a component has at least as many links as
-    nodes.
+    There is one tree per class: the tree spans the class, and all other nodes are leaves. A leaf is
+    attached by a link between the leaf's class and the tree's class. In each component of these
+    links, every node is assigned a different link, which is possible because a component has at
+    least as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -386,7 +385,7 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
 def _spanning_links(
     table: list[list[int]], labels: list[int], start: int, number: int
 ) -> list[tuple[int, int]]:
-    # Breadth-first search keeps the trees low.
+    # Breadth-first search is used because it minimizes the height of the tree.
     visited, front, links = {start}, [start], []
     for node in front:
         for each in _near(table, labels, node, number):
@@ -401,8 +400,9 @@ def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict
     """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
     In each component of the links between a and b, nodes get their parents in a spanning tree. The
-    root of the spanning tree needs a link too. So one link outside this tree is used, and on the
-    tree path from that link to the root, each node is assigned its child instead of its parent.
+    root of the spanning tree needs a link too. So one link outside the spanning tree is used, and
+    each node on the tree path from that link to the root is assigned its child instead of its
+    parent.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}
@@ -429,7 +429,7 @@ def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict
 
 
 def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    """Return each node's port towards its parent, in the tree with these links and the root 0."""
+    """Return each node's port towards its parent in the tree with the given links and root 0."""
     adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
     for a, b in links:
         adjacent[a].append(b)

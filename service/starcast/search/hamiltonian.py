@@ -24,8 +24,8 @@ _LENGTHS = (4, 6, 8)
 #: Probability of keeping an exchange that adds a cycle, while many cycles are left.
 _NOISE = 0.002
 #: An exchange that does not change the number of cycles adds variety, but all nodes of the changed
-#: cycles must be renumbered. Such an exchange is always kept up to this mean cycle length, and with
-#: a smaller probability above this length.
+#: cycles must be renumbered. Up to this mean cycle length, every such exchange is kept; above this
+#: length, the longer the cycles, the fewer such exchanges are kept.
 _CHEAP = 800
 #: Limits for quotients: the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
@@ -103,7 +103,7 @@ class _Factor:
 
 
 def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
-    """Yield the nodes on the cycle of a 2-factor through a node, in one of its two directions."""
+    """Yield the nodes on a 2-factor's cycle through ``start``, in one of its two directions."""
     before, node = -1, start
     while True:
         yield node
@@ -148,9 +148,9 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
     there is a link between their nodes. Of the translations that were tried and whose classes have
-    no loops or double links, T has the largest order. A walk once around a cycle of classes ends in
-    the class of its first node v, at T^i(v) for some i. If i and the order of T are coprime, the
-    cycle lifts to one Hamiltonian cycle of the topology.
+    no loops or double links, T has the largest order. A walk that starts at a node v and follows a
+    cycle of classes once ends at T^i(v) for some i. If i and the order of T are coprime, a
+    Hamiltonian cycle of the quotient lifts to a single Hamiltonian cycle of the topology.
 
     Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
     for every cycle of even length, so that 2 divides both i and the order.
@@ -177,7 +177,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return each node's two neighbours in the topology over the links of a quotient's 2-factor."""
+    """Return each node's two neighbours in the topology, given a 2-factor of the quotient."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
@@ -218,7 +218,7 @@ def _join_cycles(
     Returns:
         True if each of ``factors`` became a single cycle within the time limit.
     """
-    # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
+    # If all links form a single 2-factor (for example in a ring), there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1
     nodes = len(factors[0].adjacent)
@@ -260,7 +260,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Return a random closed walk whose links alternate between two factors; None if not found."""
+    """Return a random closed walk whose links alternate between two factors, or None."""
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second

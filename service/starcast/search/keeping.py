@@ -1,9 +1,9 @@
 """Decide which parts of a record can be trusted, and write record files.
 
-A file in a folder of records may come from anywhere. Its witness, and a bound from theory or
-inequalities, are verified whenever the file is used. A bound that needs a proof is used only after
-this process has generated the proof again. Built-in records are exempt from this rule, because
-starcast's tests verify their proofs.
+A record file may come from an untrusted source. The witness in the file, and a bound from theory or
+from inequalities, are verified whenever the file is used. A bound that needs a proof is used only
+after this process has regenerated the proof. The proofs of built-in records are exempt, because
+starcast's tests verify them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,11 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
     Args:
         record: a record from any source.
-        budget: the limits for making the proof again; by default no proof is made.
+        budget: the limits for regenerating the proof; by default no proof is generated.
 
     Returns:
-        The record with only its verified parts, and the original bound's state and reason.
+        The record with only its verified parts, the verification state of the original bound, and
+        the reason for this state.
 
     Raises:
         RejectedError: the record is wrong.
@@ -36,7 +37,7 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # A second solver was used because making the proof took too long, as it would this time.
+    # If the evidence is a second solver, generating a proof took too long before, and would again.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":
@@ -67,7 +68,7 @@ def find_trusted(
         problem: the name of the problem.
         topology: the spec of the topology.
         arguments: the arguments of the problem, by name.
-        budget: the limits for making proofs again; by default no proof is made.
+        budget: the limits for regenerating proofs; by default no proof is generated.
 
     Returns:
         The combined record; None if no folder has a record.
@@ -81,7 +82,7 @@ def find_trusted(
         record = find_record([folder], problem, topology, arguments)
         if record is None:
             continue
-        # A bound that is not better than a verified bound needs no proof.
+        # The proof is regenerated only if the record's bound is better than the verified bound.
         is_needed = best is None or record.sign * (record.bound - best.bound) > 0
         try:
             checked = trusted_part(record, budget if is_needed else None)
@@ -104,14 +105,14 @@ def save_record(
 ) -> Path:
     """Verify a record, and combine it with the record in a folder, under the folder's lock.
 
-    All commands write their records with this function. The better value and the better bound are
-    kept. A wrong record in the folder is replaced.
+    All commands write their records with this function. The better value and the better bound of
+    the two records are kept. A wrong record in the folder is replaced.
 
     Args:
         folder: a folder of records.
         record: the record.
         reporter: receives a message if a wrong record is replaced.
-        is_proved: whether this process made the record's proof, for the first time or again.
+        is_proved: whether this process generated the record's proof, for the first time or again.
             Otherwise, a bound that only a proof supports is not used.
 
     Returns:
@@ -136,9 +137,9 @@ def save_record(
 def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
     """Read the record from a file; return None if the file does not exist or its record is wrong.
 
-    The proof is not made again, because this may take long. If `save_record` wrote the file, the
-    proof was made before. Otherwise, a search that uses the file makes the proof again or ignores
-    the bound.
+    The proof is not regenerated, because this may take long. If `save_record` wrote the file, the
+    proof was generated before. Otherwise, a search that uses the file regenerates the proof or
+    ignores the bound.
     """
     if not path.is_file():
         return None

@@ -2,10 +2,10 @@
 
 **The tree of a one-port broadcast.** The first rounds are maximum matchings of informed with
 uninformed nodes; if there are several, the choice is random. In the last rounds the tree is
-changed: a node that misses the message takes the cheapest place (a round, and a neighbour that
-informs the node). Nodes whose places conflict with this place are freed: they lose their places and
-miss the message instead. Freeing a node costs less if the node has not moved for a long time, and
-random noise decides between similar costs.
+changed: an uninformed node takes the cheapest place (a round, and a neighbour that informs the
+node). Nodes whose places conflict with this place are freed: they lose their places and become
+uninformed instead. Freeing a node costs less if the node has not moved for a long time, and random
+noise decides between similar costs.
 
 **A partition of nodes into classes** is found by simulated annealing. The module
 `starcast.search.forests` explains for which graphs, and why, partitions are needed.
@@ -21,10 +21,10 @@ from starcast.support.compiled import jit
 #: Approximate number of steps after which freeing a moved node becomes cheap again, and the range
 #: of the random noise that is added to the cost of a place.
 _TENURE, _NOISE = 1_000, 1.5
-#: If the cheapest place of a node costs at least this much, the search also tries to inform a
-#: neighbour of the node earlier.
+#: Minimum cost of a node's cheapest place at which the search also tries to inform a neighbour of
+#: the node earlier.
 _DEAR = 2.0
-#: Number of steps without improvement after which all nodes near missing nodes are freed.
+#: Number of steps without improvement after which all nodes near uninformed nodes are freed.
 _PATIENCE = 10_000
 #: The range of the noise that is added to a receiver's weight in a matching.
 _MATCHING_NOISE = 0.5
@@ -42,11 +42,10 @@ class BroadcastTree(NamedTuple):
         rounds: the round in which each node is informed, int32 ``[nodes]``; 0 for the root and for
             nodes that no node informs.
         child: the node that each node informs in each slot, int32 ``[nodes, slots]``; -1 if none.
-        moved: the step of the search in which each node took its place, int64 ``[nodes]``.
-        missing: the nodes that are not informed; ``position`` contains the index of each missing
-            node in this list.
-        counts: the number of missing nodes, its minimum so far, the steps since that minimum, and
-            the number of all steps.
+        moved: the search step in which each node took its place, int64 ``[nodes]``.
+        missing: the uninformed nodes; ``position`` contains each missing node's index in this list.
+        counts: the number of missing nodes, the minimum of this number so far, the steps since that
+            minimum, and the number of all steps.
         first: the last round before the searched rounds.
     """
 
@@ -73,8 +72,8 @@ def matched_tree(
         chance: source of randomness.
     """
     nodes = len(table)
-    # Early rounds are not searched, because few of their choices matter, and searching them would
-    # make each step slower.
+    # Only the last rounds are searched, because few choices in early rounds matter, and searching
+    # early rounds would make each step slower.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
     informer[0] = rounds[0] = 0
@@ -103,10 +102,10 @@ def match_rounds(
     target: int,
     chance: np.random.Generator,
 ) -> None:
-    """Inform the most nodes possible in each round; prefer nodes with many uninformed neighbours.
+    """Inform as many nodes as possible in each round; prefer nodes with many uninformed neighbours.
 
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
-    matching for the receivers in the order of their weights gives a maximum matching of maximum
+    matching for the receivers in descending order of weight gives a maximum matching of maximum
     weight (Edmonds & Fulkerson 1965).
 
     Args:
@@ -143,7 +142,7 @@ def match_rounds(
                 count += 1
         if count == 0:
             return
-        # Augmenting keeps all receivers that are matched, so the heaviest receivers are matched
+        # A matched receiver stays matched when others are added, so the heaviest receivers come
         # first.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
@@ -178,7 +177,7 @@ def _augment(
         head += 1
         for port in range(table.shape[1]):
             sender = table[node, port]
-            # A sender that was reached before leads only to receivers that have already been tried.
+            # A sender that was reached before can lead only to receivers that were tried already.
             if informer[sender] < 0 or reached_from[sender] >= 0:
                 continue
             reached_from[sender] = node
@@ -205,7 +204,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
     """Change the last rounds of the tree for a number of steps, or until all nodes are informed.
 
     Returns:
-        The number of nodes that miss the message.
+        The number of uninformed nodes.
     """
     counts, slots = tree.counts, tree.child.shape[1]
     for _ in range(steps):
@@ -217,16 +216,16 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
         # same other nodes, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # At a lower cost at most one node has to be freed. Informing a neighbour earlier might
-        # avoid freeing a node, but examining the places of all neighbours takes too long.
+        # Only if the place is expensive, an earlier place of a neighbour is tried too. For cheap
+        # places, which free at most one node, examining all neighbours would take too long.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
             _move(tree, node, informer, slot)
         if counts[0] < counts[1]:
             counts[1], counts[2] = counts[0], 0
-        # The limit grows with the number of missing nodes, because slow progress is normal far from
-        # the goal.
+        # The limit grows with the minimum number of missing nodes, because slow progress is normal
+        # far from the goal.
         if counts[2] > _PATIENCE + 10 * counts[1]:
             _free_near(tree)
             counts[1], counts[2] = counts[0], 0
@@ -263,12 +262,13 @@ def _cheapest_place(
 ) -> tuple[int, int, float]:
     """Return the informer, the slot and the cost of the cheapest place for a node.
 
-    Only slots before slot ``before`` are considered. Without a possible place, the informer is -1.
+    Only slots before slot ``before`` are considered. If there is no possible place, the informer is
+    -1.
     """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
-        # A neighbour in round 0 misses the message, unless this neighbour is the root.
+        # Round 0 means that the neighbour is not informed, unless the neighbour is the root.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -291,10 +291,10 @@ def _bring_forward(
 
     Args:
         tree: the tree.
-        node: a node that misses the message.
+        node: an uninformed node.
         informer: the neighbour that informs the node in the cheapest place known so far.
-        slot: the slot of this place.
-        cost: the cost of this place.
+        slot: the slot of the cheapest place known so far.
+        cost: the cost of the cheapest place known so far.
         chance: source of randomness.
 
     Returns:
@@ -311,8 +311,8 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # Unlike a freed node, the neighbour does not miss the message afterwards, so informing it
-        # earlier costs something only if it has moved recently.
+        # Unlike a freed node, the neighbour stays informed, so 1 is subtracted: moving a neighbour
+        # has a cost only if the neighbour has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found
@@ -349,7 +349,7 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Remove a node from its informer's slots, so that it misses the message.
+    """Remove a node from its informer's slots, so that the node becomes uninformed.
 
     The node keeps its children.
     """
@@ -362,7 +362,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes within distance 2 of nodes that miss the message."""
+    """Free all nodes within distance 2 of uninformed nodes."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):
@@ -388,16 +388,16 @@ def anneal(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes, ``[bundles, size]``. The labels (classes) of all nodes in a
-            bundle change together, by the same amount.
+        members: bundles of nodes, ``[bundles, size]``. The classes of all nodes in a bundle change
+            together, by the same amount.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
-        temperature: approximate number of defects that a step may add for each node of a bundle.
+        temperature: approximate number of defects that a step may add per node of a bundle.
         chance: the random number generator.
 
     Returns:
-        The number of defects; see `count_defects`.
+        The number of defects, as defined by `count_defects`.
     """
     count, size = members.shape
     bundle = np.empty(len(table), np.int64)
@@ -447,10 +447,10 @@ def count_defects(
 ) -> int:
     """Count the defects of a partition: extra components of its classes, and acyclic cuts.
 
-    A cut is a connected component of the links between two classes.
+    A cut is a connected component of the graph formed by the links between two classes.
 
-    ``parent`` and ``has_cycle`` are work arrays for union-find. Their index ``node * classes + c``
-    stands for the node in the graph of the links between the node's own class and class c.
+    ``parent`` and ``has_cycle`` are work arrays for union-find. The index ``node * classes + c``
+    stands for ``node`` in the graph of the links between the node's own class and class c.
     """
     for entry in range(len(parent)):
         parent[entry], has_cycle[entry] = entry, False

@@ -1,9 +1,9 @@
-"""Search problems: their base class, a registry by name, and their bounds and methods.
+"""The base class and the registry of search problems, and types for their bounds and methods.
 
 A problem asks for an *object*, such as a broadcast, a forest or a bisection, with the best possible
-value. Arrays that describe an object are called a witness.
+value. The arrays that describe an object are called a witness.
 
-`starcast.search` imports the modules that define the problems.
+The package `starcast.search` imports the modules that define the problems.
 """
 
 from abc import ABC, abstractmethod
@@ -39,14 +39,14 @@ class Decision(NamedTuple):
     """The result of one attempt to find an object whose value is at least as good as a target.
 
     Attributes:
-        result: ``witness`` if an object was found, ``none`` if there is provably none, else
+        result: ``witness`` if an object was found, ``none`` if provably no such object exists, else
             ``open``.
-        witness: the arrays of the object; None if none was found.
-        formula: the formula that was refuted.
+        witness: the arrays of the object; None if no object was found.
+        formula: the formula that was refuted; None if no formula was refuted.
         evidence: arrays from which the formula or the bound can be derived, and which are stored in
             the record.
-        target: the worst value that the attempt proved to be impossible; None if this is the target
-            of the attempt.
+        target: the worst value that the attempt proved to be impossible; None stands for the
+            attempt's own target.
     """
 
     result: Literal["witness", "none", "open"]
@@ -65,10 +65,10 @@ class Method:
 
     Attributes:
         name: a short description for records.
-        run: the search.
+        run: the function that searches, called with the target and the budget.
         share: the share of the remaining time that this method may use. The last method may use all
             of the remaining time.
-        solves_formulas: whether the method uses the solver (`Budget.engine`).
+        solves_formulas: whether the method uses the SAT solver `Budget.engine`.
     """
 
     name: str
@@ -103,15 +103,15 @@ class SearchProblem(ABC):
     Attributes:
         name: the name of the problem.
         question: the quantity that the search determines, as a noun phrase.
-        variables: the variables of the formula.
-        constraints: the constraints of the formula.
-        symmetry: the symmetry that the search uses, with the reason why no solution is lost, or the
-            solutions to which the search is restricted.
-        refuted: the statement that no object reaches the target, with ``{target}`` and the names of
-            arguments in braces.
+        variables: a description of the formula's variables.
+        constraints: a description of the formula's constraints.
+        symmetry: the symmetry that the search uses, and why no solution is lost, or to which
+            solutions the search is restricted.
+        refuted: a template of the statement that no object reaches the target, with ``{target}``
+            and argument names in braces.
         arguments: the arguments of the problem, with their defaults.
-        least_nodes: the smallest number of nodes for which the problem makes sense.
-        values: the values of the arguments.
+        least_nodes: the smallest number of nodes for which the problem is defined.
+        values: the values of the arguments in this instance, by name.
     """
 
     name: ClassVar[str]
@@ -185,14 +185,14 @@ class SearchProblem(ABC):
 
     @classmethod
     def check_topology(cls, topology: Topology) -> None:
-        """Check that the problem makes sense on a given topology.
+        """Check that the problem is defined on a topology.
 
         Raises:
             InputError: the topology has fewer than `least_nodes`, a degree below 2, or no
                 translations.
         """
-        # A translation can map any node to rank 0. So all nodes have the same degree, which all
-        # bounds use, and the methods need to consider only rank 0 as the root.
+        # Bounds and methods rely on translations: a translation maps any node to rank 0, so all
+        # nodes have the same degree, and rank 0 is the only root to consider.
         if not topology.has_translations:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: its bounds need a"

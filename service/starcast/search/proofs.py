@@ -1,7 +1,7 @@
 """Check records: their witnesses and bounds, and the proofs that no better object exists.
 
-To prove a bound, CaDiCaL refutes a formula and writes an LRAT proof. The proof has to be accepted
-by checkers that share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker
+To prove a bound, CaDiCaL refutes a formula and writes an LRAT proof. The proof must be accepted by
+checkers that share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker
 cake_lpr (Tan, Heule and Myreen 2021) if a program of this name is on the PATH. CaDiCaL and the
 first checker run in a process with a time limit and a memory limit; cake_lpr has a time limit.
 """
@@ -45,7 +45,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Verification
 from starcast.topologies import topology
 
-#: The time limit of a proof: a multiple of the time limit of its search, and a minimum in seconds.
+#: A proof's time limit: this multiple of the search's time limit, with a minimum in seconds.
 _FACTOR, _LEAST_SECONDS = 10, 60
 #: Maximum size of an LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9
@@ -62,7 +62,7 @@ class Refutation(NamedTuple):
         size: the length of the proof in bytes.
         sha256: the SHA-256 of the proof.
         checker: the names of the checkers that accepted the proof.
-        seconds: the time to make and check the proof.
+        seconds: the time for generating and checking the proof.
     """
 
     steps: int
@@ -81,12 +81,12 @@ def refute(
 
     Args:
         formula: the formula.
-        budget: the limits of time and memory; one process is used.
+        budget: the limits on time and memory; one process is used.
         subject: the statement to refute, for progress and messages.
-        out: a file for the proof.
+        out: the path of a file to which the proof is written (default: none).
 
     Returns:
-        The refutation; None at the time limit, or if the proof has more than `MAX_BYTES`.
+        The refutation; None if the time limit was reached or the proof exceeds `MAX_BYTES`.
 
     Raises:
         UnavailableError: python-sat is not installed.
@@ -135,7 +135,7 @@ def check_drat(formula: Formula, proof: str) -> str:
     if reason is not None:
         raise RejectedError(
             f"dratify rejects the DRAT proof: {reason.splitlines()[0]}",
-            hint="make the proof again; it is damaged or belongs to another formula",
+            hint="generate the proof again; it is damaged or belongs to another formula",
         )
     return f"dratify {version('dratify')}"
 
@@ -177,12 +177,12 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
     # The verdict is read from the output, not from the exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
-        raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
+        raise rejected_proof(" ".join(words) or "the checker prints nothing", VERIFIED_CHECKER)
     return True
 
 
 def proof_limits(budget: Budget) -> Budget:
-    """Return the time and memory limits for making a proof, given the limits of its search."""
+    """Return the limits on time and memory for generating a proof, given the search limits."""
     seconds = max(_FACTOR * budget.seconds, _LEAST_SECONDS)
     return Budget(seconds, budget.memory, reporter=budget.reporter)
 
@@ -190,9 +190,9 @@ def proof_limits(budget: Budget) -> Budget:
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
     """Prove that a formula has no solution, and return the proof or other evidence.
 
-    The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
-    proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
-    Unlike a proof, the result of CP-SAT cannot be checked.
+    The evidence is an LRAT proof that `starcast.records.lrat` accepts. If generating and checking
+    the proof takes too long, CP-SAT, which shares no code with CaDiCaL, must refute the formula
+    too. Unlike a proof, the result of CP-SAT cannot be checked.
 
     Args:
         formula: the formula.
@@ -220,7 +220,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
             again,
             found.seconds,
         )
-    # CP-SAT writes no proof, but it is unlikely to make the same error as CaDiCaL.
+    # CP-SAT writes no proof, but is unlikely to have the same error as CaDiCaL.
     other = Budget(limits.seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
@@ -234,8 +234,8 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 def verify_bound(record: Record) -> None:
     """Check that a record's bound follows from theory, or that its proof is for the right formula.
 
-    The formula is written again, and must have the SHA-256 in the record. The proof itself is not
-    made again; `starcast.search.check_record` can do this, which takes longer.
+    The formula is rebuilt, and must have the SHA-256 in the record. The proof itself is not
+    regenerated; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
         RejectedError: the record has no proof, and its bound differs from the bound from theory; or
@@ -289,7 +289,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = problem_of(record)
     refuted = record.bound - record.sign
-    # A negative number of rounds or links is impossible, so no proof is needed to refute it.
+    # No proof is needed to refute a negative number of rounds or links.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has a proof, but its bound {record.bound} is trivial and needs no proof",
@@ -308,15 +308,15 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
 def prove_again(
     record: Record, budget: Budget | None = None, out: Path | None = None
 ) -> Refutation | None:
-    """Make and check a new LRAT proof for a record, even if its first proof has another format.
+    """Generate and check an LRAT proof for a record, even if the recorded proof is not LRAT.
 
     Args:
         record: a record with a proof.
-        budget: the limits of time and memory.
-        out: a file for the LRAT proof.
+        budget: the limits on time and memory.
+        out: the path of a file to which the LRAT proof is written (default: none).
 
     Returns:
-        The refutation; None at the time limit.
+        The refutation; None if the time limit was reached or the proof is too long.
 
     Raises:
         RejectedError: the record has no proof, its formula has a solution, or a checker rejects
@@ -346,7 +346,7 @@ def check_record_proof(record: Record, proof: str) -> str:
         proof: the content of the proof file; a DRAT proof is checked by dratify.
 
     Raises:
-        RejectedError: the record has no proof, or the checker rejects this proof.
+        RejectedError: the record has no proof, or the checker rejects the given proof.
         UnavailableError: dratify is not installed.
     """
     formula = formula_of(record)
@@ -368,11 +368,11 @@ class CheckedRecord(NamedTuple):
     """A record with the result of its verification.
 
     Attributes:
-        record: the record. Its witness has the stated value unless it is rejected.
-        verification: the extent to which the record's bound was verified, or ``rejected`` if the
-            record is wrong.
-        reason: why the bound is not verified, or a remark on the new proof.
-        proof: the new proof of the bound, if one was made.
+        record: the record. Unless the record is rejected, its witness has the stated value.
+        verification: the verification state of the record's bound, or ``rejected`` if the record is
+            wrong.
+        reason: why the bound is not verified, or a remark on the regenerated proof.
+        proof: the regenerated proof of the bound; None if no proof was generated.
     """
 
     record: Record
@@ -386,7 +386,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
     Args:
         record: the record.
-        budget: the limits for making the record's proof again; by default no proof is made.
+        budget: the limits for regenerating the record's proof; by default no proof is generated.
 
     Raises:
         RejectedError: the record is wrong.
@@ -430,7 +430,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record; see `find_failure` for its ``failure``."""
+    """Return a table with one row per checked record; its ``failure`` comes from `find_failure`."""
     rows = [
         {
             "id": each.record.id,
@@ -445,14 +445,14 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
     proofs = sum(each.proof is not None for each in checked)
     note = (
         f"verified {verified} of {pluralize(len(checked), 'record')};"
-        f" {pluralize(proofs, 'proof')} made"
+        f" {pluralize(proofs, 'proof')} regenerated"
     )
     columns = ("id", "verification", "checker", "seconds", "reason")
     return Table.of(rows, columns, note, find_failure(checked), spare=("checker", "seconds"))
 
 
 def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error for checked records, or None if all records are verified.
+    """Return an error if some of the checked records are not verified, otherwise None.
 
     Returns:
         A RejectedError with the number of wrong records and the first reason; without wrong
@@ -477,7 +477,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return the error for records that a search did not settle, or None if all are settled.
+    """Return an error if a search left some records unsettled, otherwise None.
 
     Args:
         records: the records after the search.

@@ -3,8 +3,8 @@
 A search starts from the known record of a problem, and stores every improvement. A list of searches
 contains a search for each problem, topology and random seed. Each search is a single task, because
 the methods of a search build on each other's results. Searches for the same problem and topology
-differ in their random seeds; `combine_records` merges their records into one with the best value
-and bound.
+differ in their random seeds; `combine_records` merges the records of these searches into one record
+with the best value and bound.
 """
 
 import base64
@@ -57,9 +57,9 @@ def search(
     Args:
         problem: the name of a problem.
         topology: a `Topology` or its spec.
-        budget: limits; by default 60 seconds in one process.
-        known: the record to start from. The result's value is never worse; its bound is worse only
-            if the known record's proof cannot be made again.
+        budget: the limits on time and memory (default: 60 seconds, one process).
+        known: the record to start from. The result's value is never worse than the known value; the
+            result's bound is worse only if the known record's proof cannot be regenerated.
         keep: receives each improved record, so that an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
@@ -103,7 +103,7 @@ def _search_from(
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, values)
-    # The budget is copied, because the time of a budget starts when the object is created.
+    # The budget is copied, because the time limit starts when a budget object is created.
     limits = replace(budget)
     most = MAX_NODES[problem]
     if graph.nodes > most:
@@ -131,7 +131,7 @@ class _Search:
         """Run the search, and return the best record."""
         record = self._first(known)
         self._report(record)
-        # An object that reaches the bound is tried first: if it is refuted, the bound improves.
+        # The search aims at the bound first: if no object reaches the bound, the bound improves.
         for aims_at_bound in (True, False):
             while not record.optimal and self._budget.left > 0:
                 before = record
@@ -140,13 +140,13 @@ class _Search:
                 record = self._look_for(record, target, 1.0 if is_last else _BEST_FIRST)
                 if (record.value, record.bound) == (before.value, before.bound):
                     break
-        # The record is also stored if no attempt had a result, because it lists all attempts.
+        # The record is stored even if no attempt had a result, because it lists all attempts.
         if not record.optimal:
             self._keep(record)
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known one, or one with a simple object."""
+        """Return the record to start from: the known record, or a record with a simple object."""
         bound = self._problem.bound()
         if known is not None:
             # The bound from theory may have improved since the record was written.
@@ -182,8 +182,8 @@ class _Search:
         part = self._budget.part(share)
         methods = self._methods(target)
         for method in methods:
-            # Some methods do preparatory work before they check the time limit, so it is checked
-            # before each method.
+            # The time limit is checked before each method, because some methods do preparatory work
+            # before their own first check.
             if self._budget.left <= 0:
                 break
             start = monotonic()
@@ -211,8 +211,8 @@ class _Search:
     def _methods(self, target: int) -> Sequence[Method]:
         """Return the search methods for a target.
 
-        If the target's formula is too large, these are the methods that need no formula. If all
-        methods need the formula, all are returned; each then raises an error.
+        If the target's formula is too large, only methods without a formula are returned. If every
+        method needs the formula, all methods are returned, and each will raise an error.
         """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
@@ -233,7 +233,7 @@ class _Search:
         Args:
             record: the record before the attempt.
             outcome: the result of the attempt.
-            value: the value of the object that was found; None if the target was refuted.
+            value: the value of the found object; None if the target was refuted.
             target: the target of the attempt.
             method: the method that was tried.
         """
@@ -302,7 +302,7 @@ class SearchTask:
     def run(self, budget: Budget, known: Record | None, keep: Callable[[Record], None]) -> Record:
         """Run the search with the random seed of this task.
 
-        The arguments are those of `search`, except that the known record must have been checked.
+        The arguments have the same meaning as in `search`, but the known record is not checked.
         """
         limits, graph = replace(budget, seed=self.seed), as_topology(self.topology)
         return _search_from(known, self.problem, graph, dict(self.arguments), limits, keep)
@@ -311,8 +311,8 @@ class SearchTask:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
 
 
-#: A function that returns the best known record of a task's subject, already checked, or None; see
-#: `starcast.search.keeping.find_trusted`.
+#: A function that returns the best known record for a search, already checked, or None; for example
+#: based on `starcast.search.keeping.find_trusted`.
 FindKnown = Callable[[SearchTask], Record | None]
 
 
@@ -376,7 +376,8 @@ def run_searches(
             best[task.subject] = task.run(budget, known, keep)
             yield task, best[task.subject]
         return
-    # Tasks with the same subject run at the same time, so all start from the known record.
+    # On an executor, tasks with the same subject may run at the same time, so all of them start
+    # from the known record.
     starts: dict[object, Record | None] = {}
     for task in tasks:
         if task.subject not in starts:
@@ -439,7 +440,7 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
     Args:
         files: the files of all shards.
-        budget: the limits for making the proof of a bound again; by default no proof is made.
+        budget: the limits for regenerating proofs; by default no proof is generated.
 
     Returns:
         The records, with only their verified parts. The verification state of a record is the state
@@ -450,7 +451,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         RejectedError: the shards were computed by other code, or a witness or bound is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
-    # Many shards may state the same bound; its proof is made again only once.
+    # Records are grouped, because many shards may state the same bound, whose proof is regenerated
+    # only once.
     groups: dict[object, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
@@ -472,8 +474,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
     """Run one search in a worker process."""
     # Workers are daemonic, and Python does not allow daemonic processes to start other processes
-    # such as the solvers. So the flag is cleared; the solver processes end with their parent
-    # anyway.
+    # such as the solvers. So the flag is cleared. No solver outlives its worker, because the kernel
+    # kills a solver process when its parent ends.
     multiprocessing.current_process().daemon = False
     task, known = item
     # Improved records are ignored here, because the client keeps the final result.

@@ -36,7 +36,7 @@ def fixing_root(graph: Topology) -> list[NodeImages]:
 
 
 def rotation(graph: Topology) -> NodeImages | None:
-    """Return an automorphism that fixes rank 0 and rotates its links cyclically, or None."""
+    """Return an automorphism that fixes rank 0 and rotates the links of rank 0, or None."""
     if graph.family == "star":
         order = [0, *range(2, graph.n), 1]
         return _rename_symbols(graph, order)
@@ -46,7 +46,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: the number of repetitions that map every node to itself.
+    """Return a translation's order: the number of applications that map every node to itself.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
@@ -88,7 +88,7 @@ def _rename_symbols(graph: Topology, order: Sequence[int]) -> NodeImages:
 
     Args:
         graph: a star graph or an (n,k)-star.
-        order: the permutation c of the numbers 0..n-1: its image of each number.
+        order: the permutation c of 0..n-1, as the image of each number.
     """
     length = graph.k or graph.n
     nodes = permutations.arrangements(graph.n, length)

@@ -1,6 +1,6 @@
-"""Spanning trees: the forest array, and the constructions that build it."""
+"""Spanning trees: forests, which are arrays of parent ports, and constructions that build them."""
 
-# Each module declares its constructions; `starcast` lists them in this order.
+# Each module declares constructions; `starcast` lists the constructions in this import order.
 # isort: off
 from starcast.trees import (  # noqa: F401
     greedy,

@@ -1,16 +1,16 @@
 """The maximum number of arc-disjoint spanning trees, on every topology.
 
 Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
-trees is the smallest maximum flow from the root to another node (Edmonds 1973), which is the same
-for all roots: see `starcast.topologies.flows`.
+trees is the smallest maximum flow from the root to another node (Edmonds 1973). This number is the
+same for all roots (`starcast.topologies.flows`).
 
-The trees grow together, level by level. A directed link from a node of a tree to a node outside is
-given to the tree if all trees can still be completed, which a few augmenting paths decide (Lovász
-1976 grows one tree after the other; Edmonds's theorem holds for any trees that have begun). A link
-that is refused to a tree is never tried again: it would leave a set of nodes with too few links,
-and such a set never gains links. So most links are tried only once, and the trees stay shallow.
-Exchanges of parent links then lower the trees further. The trees need not have the smallest
-possible heights.
+The trees grow together, level by level. A directed link from a node of a tree to a node outside the
+tree is added to the tree if all trees can still be completed; a few augmenting paths decide this.
+(Lovász 1976 grows one tree after the other; Edmonds's theorem holds for any partial trees.) A link
+that is rejected for a tree is never tried again for this tree: it would leave a set of nodes with
+too few links, and such a set never gains links. So most links are tried only once, and the trees
+stay shallow. Exchanges of parent links then reduce the heights of the trees further, but not always
+to the smallest possible heights.
 """
 
 from typing import Annotated, Any
@@ -31,10 +31,10 @@ from starcast.trees.model import Forest
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Bytes per directed link of the topology or, if the trees have more links, of the trees: in arrays
-#: with numba, in lists without numba.
+#: Bytes per directed link of the topology (or of the trees, if they have more links): for arrays
+#: with numba, and for lists without numba.
 _LINK_BYTES = {True: 40, False: 250}
-#: Number of links tried, or of nodes whose links are exchanged, between two checks for Ctrl-C.
+#: Between two checks for Ctrl-C: the number of links tried, or of nodes whose links are exchanged.
 _CHUNK = 2**14
 
 TreeCount = Annotated[
@@ -52,12 +52,12 @@ TreeCount = Annotated[
     tree_count=lambda _, arguments: int(arguments["trees"]),
 )  # fmt: skip
 def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) -> Forest:
-    """Return arc-disjoint spanning trees.
+    """Return a forest of ``trees`` arc-disjoint spanning trees with a common root.
 
-    In a topology with translations, the trees of another root are translated from the identity.
+    In a topology with translations, the trees of every root are translated from the identity.
 
     Raises:
-        LimitError: the topology is too large.
+        LimitError: the trees need too much memory, or more than `MAX_SECONDS`.
     """
     start = 0 if topology.has_translations else root
     rows = _Packing(topology, start, trees).build(seed)

@@ -1,15 +1,15 @@
 """Balanced, near-balanced and perfectly balanced trees (Fragopoulou & Akl 1993, section 5).
 
-All three are shortest-path trees. The root's subtree across dimension k holds the nodes with symbol
-1 in position k, and some leaves. For a node x with x_1 != 1, all three trees use the same dimension
-towards the parent (Rules 6 and 7, Def. 13):
+All three kinds are shortest-path trees. The root's subtree across dimension k holds the nodes with
+symbol 1 in position k, and some leaves. For a node x with x_1 != 1, the dimension towards the
+parent is the same in all three kinds (Rules 6 and 7, Def. 13):
 
 * x_1, if x has only one cycle. The first symbol moves to its own position.
 * Otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
-  (Def. 12). There each cycle ends with its smallest symbol in the k-th ordering 1, k, k+1, .., n,
-  2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last one. The dimension
-  is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the cycle of 1. The
-  two cycles merge.
+  (Def. 12). In this notation, each cycle ends with its smallest symbol in the k-th ordering 1, k,
+  k+1, .., n, 2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last cycle.
+  The dimension is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the
+  cycle of 1. The two cycles merge.
 
 The nodes x that start with 1 are leaves. The trees differ in the dimension towards their parents:
 
@@ -82,7 +82,7 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2 is the branch across dimension l, for l = 2..n. Each tree has one node of every
-    necklace, and is the rotation of the tree before it. The trees are defined for n >= 3: in S_2
+    necklace, and is the rotation of the previous tree. The trees are defined for n >= 3: in S_2
     there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
@@ -94,9 +94,9 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
-    """Return each node's dimension towards the parent (Rules 6 and 7, Def. 13), for a slab.
+    """Return the dimension towards the parent for each node of a slab (Rules 6 and 7, Def. 13).
 
-    A slab has all nodes with the same first symbol, other than 1.
+    A slab consists of all nodes with the same first symbol, here a symbol other than 1.
 
     Returns:
         uint8 ``[(n-1)!]``.
@@ -104,8 +104,8 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
     positions, k = slab.positions, slab.positions[1]
     outside = _outside_cycle_of_1(positions)
     dimension = np.full(positions.shape[1], slab.first, dtype=np.uint8)
-    # The first position in the order k+1, .., n, 2, .., k-1 that qualifies is needed, so it is
-    # written last.
+    # The result is the first qualifying position in the order k+1, .., n, 2, .., k-1. The loop runs
+    # backwards, so this position is written last.
     for position in range(len(positions) - 1, 1, -1):
         dimension[outside[position] & (position < k)] = position
     for position in range(len(positions) - 1, 1, -1):
@@ -117,10 +117,11 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     """Return the number m, in the balanced tree, of each node of S_n that starts with 1.
 
     Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
-    necklace, each rotation R gives the next node. The first number m of a necklace belongs to its
-    lowest node y whose symbol in position v = v(m) is not v. Then some shortest path to y ends with
-    a link of dimension v. If a message is sent in several copies, each copy continues the numbers
-    of the previous copy, so all copies together are as balanced as a single copy.
+    necklace, the rotation R leads from each node to the next. The first number m of a necklace
+    belongs to the lowest node y of the necklace whose symbol in position v = v(m) is not v. Then
+    some shortest path to y ends with a link of dimension v. If a message is sent in several copies,
+    each copy continues the numbers of the previous copy, so all copies together are as balanced as
+    a single copy.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -140,8 +141,9 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each necklace, the node that gets the necklace's first number m.
 
-    That node is the lowest whose symbol in position v = v(m) is not v; its parent can be across v.
-    The result is indexed by the necklace's leader, the node of lowest rank.
+    This node is the lowest node of the necklace whose symbol in position v = v(m) is not v, so that
+    its parent can be across v. The result is indexed by the necklace's leader, the node of lowest
+    rank.
 
     Args:
         n: the number of symbols.
@@ -154,7 +156,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
     symbol = np.take_along_axis(perms, v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
     fit = nodes[symbol != v][::-1]
     first = np.zeros(len(leader), dtype=np.int64)
-    first[leader[fit]] = fit  # the lowest node is written last, so it is kept
+    first[leader[fit]] = fit  # each necklace keeps its lowest node, which is written last
     return first
 
 
@@ -177,8 +179,8 @@ def _one_tree(
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
     """Write the parent ports of the nodes that start with 1 into the trees of Definition 15.
 
-    Tree l-2 contains such a node x if l-2 equals the displacement d(x) modulo the period p(x). The
-    port of x is then l.
+    Tree l-2 contains such a node x if l-2 is congruent to the displacement d(x) modulo the period
+    p(x). The port of x is then l.
     """
     orbits = necklaces(n)
     displacement = displacements(n, orbits)[: rows.shape[1]]
@@ -189,7 +191,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
-    """Return which positions of each node are displaced and outside the cycle of symbol 1.
+    """Return whether each position of each node is displaced and outside the cycle of symbol 1.
 
     Returns:
         bool ``[n+1, count]``, by position and node; row 0 is unused.

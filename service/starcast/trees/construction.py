@@ -1,7 +1,7 @@
 """Declare constructions of trees (`construction`), and build their forests (`forest`).
 
-`starcast.trees` imports the modules that declare the built-in constructions. The helpers at the
-end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
+`starcast.trees` imports the modules that declare the built-in constructions. Constructions share
+the helpers at the end of this module: translation, re-rooting, and iteration over slabs of nodes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Construction(Entry):
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: whether the trees do not reach all nodes.
         tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
-            depend on the root; None if it follows from ``one_tree_per_port``.
+            depend on the root; None if the number follows from ``one_tree_per_port``.
     """
 
     description: str
@@ -61,13 +61,13 @@ class Construction(Entry):
         return topology.port_count if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return the total number of tree edges, assuming that each tree reaches all nodes."""
+        """Return the total number of edges of all trees if each tree reaches all nodes."""
         return self.count_trees(topology, arguments) * (topology.nodes - 1)
 
     def spec_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return the arguments that specs and ids contain, which differ from their defaults.
+        """Return the arguments to write into specs and ids: those that differ from their defaults.
 
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
@@ -107,8 +107,8 @@ def construction(
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: whether the trees do not reach all nodes.
         smallest: the smallest n for which the construction is defined.
-        exclusion: returns the reason why the construction is not defined on a topology of its
-            families, or None if it is defined.
+        exclusion: returns the reason why the construction is not defined on a topology of the
+            given families, or None if the construction is defined.
         tree_count: returns the number of trees for a topology and arguments, which must not depend
             on the root; needed if this number is neither one nor the number of ports.
 
@@ -218,7 +218,7 @@ def forest(
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
-        construction: one of `constructions`, also with arguments in parentheses, such as
+        construction: one of `constructions`, optionally with arguments in parentheses, such as
             ``dimension-change(base=multiple,i=2)``.
         root: label or rank of the root; the identity by default.
         **arguments: the arguments that the construction declares: ``base``, the construction of the
@@ -231,7 +231,7 @@ def forest(
     Raises:
         InputError: the topology, construction or root does not exist, the construction is not
             defined on the topology, or an argument is missing, unknown or invalid.
-        LimitError: the trees are larger than the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine.
 
     Example:
         >>> forest("S5", "multiple", root="54321").heights.tolist()
@@ -243,8 +243,8 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.root(root)
     trees = entry.count_trees(topology, values)
-    # The memory is checked before the first array is allocated, so that the error message can name
-    # the trees and the size of the topology.
+    # Memory is checked before the first array is allocated, so that the error message can name the
+    # trees and the size of the topology.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
@@ -271,7 +271,7 @@ def forest_from_id(forest_id: str) -> Forest:
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
             invalid.
-        LimitError: the trees are larger than the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine.
 
     Example:
         >>> forest_from_id("S4:multiple").id
@@ -298,7 +298,7 @@ def find_difference(built: Forest) -> str | None:
         unknown.
 
     Raises:
-        LimitError: the trees of the construction are larger than the memory of this machine.
+        LimitError: the trees of the construction do not fit into the memory of this machine.
     """
     if built.construction not in CONSTRUCTIONS:
         return None
@@ -342,7 +342,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     return entry.count_spanning_edges(topology, values)
 
 
-#: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.
+#: For constructions whose trees do not reach all nodes: the total number of edges on S_n.
 _PARTIAL: dict[str, Callable[[int], int]] = {
     # SPT omits all nodes but the root that begin with the root's first symbol (Fragopoulou & Akl
     # 1996, Lemma 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
@@ -360,8 +360,8 @@ SymbolPositions = NDArray[np.uint8]
 class Slab(NamedTuple):
     """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
 
-    In every slab, the other symbols occur in all their orders. So the positions in all slabs follow
-    from one table.
+    In every slab, the other symbols occur in all possible orders. So one table of positions serves
+    for all slabs.
 
     Attributes:
         first: the first symbol.
@@ -397,7 +397,7 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 def translate_forest(forest: Forest, root: int) -> Forest:
     """Translate a forest rooted at the identity to another root."""
     rows = translate_ports(forest.topology, forest.parent_port, root)
-    # Each hub is translated like its tree, so that hubs still make `verify` fast.
+    # The hubs are translated together with the trees, so that hubs still make `verify` fast.
     hubs = forest.verify_hubs
     if hubs is not None:
         hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
@@ -434,7 +434,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the greedy tree's parent ports of all nodes that begin with the root's first symbol.
+    """Write the greedy tree's parent ports for all nodes that begin with the root's first symbol.
 
     The port of such a node is the first position from 2 on in which the node differs from the root;
     the port of the root is 0. The ranks of these nodes are consecutive.
@@ -442,7 +442,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
     Args:
         n: the number of symbols of S_n or S_{n,k}.
         root: the root's symbols.
-        start: the lowest rank of these nodes.
+        start: the lowest rank among these nodes.
         out: the array to write to, uint8 ``[nodes]``.
     """
     # `start` is the first node that agrees with the root on its first `depth` symbols.

@@ -13,8 +13,8 @@ of a node of S^k is within S^k, across the dimension p(x):
 **EDT**, the n-1 directed edge-disjoint spanning trees (Def. 8).
 
 Tree l = 2..n is the tree whose root has one child, across dimension l. A node x of S^k, k >= 2
-(symbol 1 in position k), has a different parent in each tree. Let q be the first symbol of its
-parent in SPT. In EDT its parent is the neighbour whose *first symbol* is
+(symbol 1 in position k), has a different parent in each tree. Let q be the first symbol of x's
+parent in SPT. In EDT the parent of x is the neighbour whose *first symbol* is
 
 * in tree k: q;
 * in tree x_1: 1 (cases 1 and 3, x_1 != k);
@@ -23,8 +23,9 @@ parent in SPT. In EDT its parent is the neighbour whose *first symbol* is
 
 Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
 
-**Levels in EDT** are counted without building the trees. The *detour* of a node in a tree is its
-level there minus its distance from the root; docs/definitions/edge-disjoint-trees.md derives it.
+**Levels in EDT** are counted without building the trees. The *detour* of a node in a tree is the
+node's level minus its distance from the root; docs/definitions/edge-disjoint-trees.md derives the
+detours.
 """
 
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="a shortest-path tree without other nodes that begin like the root (SPT)",
+    description="a shortest-path tree without the other nodes with the root's first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
@@ -91,7 +92,8 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """Return the dimension towards the parent in the shortest-path tree, for nodes of a slab."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Only one node in n-1 has symbol 1 in the position of its first symbol and needs the search.
+    # The search is done only for the nodes that need it: those with symbol 1 in the position that
+    # their first symbol names, which are one in n-1.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -146,9 +148,8 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
     """Write the ports to the parents in the edge-disjoint trees, for all nodes of a slab.
 
-    The nodes of a slab have the same first symbol.
-    The cases are those of the module's docstring (Definition 8). The neighbour with first symbol s
-    is across dimension ``slab.positions[s]``.
+    The nodes of a slab have the same first symbol. The docstring of this module lists the cases of
+    Definition 8. The neighbour with first symbol s is across dimension ``slab.positions[s]``.
 
     Args:
         slab: the nodes.
@@ -163,8 +164,8 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # The symbol in position p(x) is q. So the condition selects the nodes x for which this tree
-        # is tree q.
+        # The symbol in position p(x) of a node x is q. So the condition selects the nodes x for
+        # which this tree is tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 
@@ -174,9 +175,9 @@ class Detours(NamedTuple):
 
     Attributes:
         nodes: the number of nodes in the class.
-        none: the number of trees in which such a node has a detour of 0.
-        two: the number of trees in which such a node has a detour of 2.
-        four: the number of trees in which such a node has a detour of 4.
+        none: the number of trees in which each of these nodes has a detour of 0.
+        two: the number of trees in which each of these nodes has a detour of 2.
+        four: the number of trees in which each of these nodes has a detour of 4.
     """
 
     nodes: int
@@ -185,7 +186,7 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of the ``trees`` smallest detours of one node of the class."""
+        """Return the sum of the ``trees`` smallest detours of a node in the class."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 
@@ -229,7 +230,7 @@ def _deranged(symbols: int, displaced: int) -> int:
 def _with_first_cycle(symbols: int, length: int, others: int) -> int:
     """Count the permutations whose first displaced symbol is on a cycle of a given length.
 
-    The cycle has ``length`` symbols, two or more, and ``others`` further symbols are displaced.
+    The cycle has ``length`` symbols, at least two, and ``others`` further symbols are displaced.
     """
     displaced = length + others
     return comb(symbols, displaced) * perm(displaced - 1, length - 1) * _deranged(others, others)

@@ -1,6 +1,7 @@
 """Read and write forest files, and check that a construction can be part of a forest's id.
 
-A file is a numpy archive (npz) of the port array and its parameters, without pickled objects.
+A file is a numpy archive (npz) of the port array and the forest's parameters, without pickled
+objects.
 
 Files are not trusted. A file must name the format and a version that this module reads, the
 checksums of the archive must be correct, and its parts must have the right types. The sizes in the
@@ -26,7 +27,7 @@ from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 from starcast.topologies.networks import Network
 
-#: Maximum number of trees of a forest: schedules store the index of a tree as uint8.
+#: Maximum number of trees of a forest, because schedules store the index of a tree as uint8.
 MAX_TREES = 256
 _MAX_LENGTH = 200
 _SHOWN = 40
@@ -202,7 +203,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
             "spanning": bool(parts.number("spanning")),
             "verify_hubs": hubs or None,
         }
-    # The file is too large for this machine, not damaged.
+    # A LimitError is passed on, because the file is not damaged, only too large for this machine.
     except LimitError:
         raise
     except StarcastError as error:
@@ -230,7 +231,7 @@ def _read_ports(
     """Read the port array of a forest file.
 
     Raises:
-        InputError: the array is not uint8, has too many trees, or is large and of a wrong shape.
+        InputError: the array is not uint8, has too many trees, or is large and has a wrong shape.
         LimitError: the array does not fit into memory.
     """
     shape, dtype = parts.header("parent_port")

@@ -11,8 +11,8 @@
 docs/definitions/nk-star.md corrects the definition of SP(r), the shortest-path tree with root r.
 Symbols are named by their positions in the root: v_1 = i means that the node v begins with the
 root's i-th symbol. A symbol that the root lacks is *external*. The chain of an external symbol e in
-v begins with e in position j_1. The root's symbol of position j_1 is in v's position j_2, and so
-on, until the root's symbol of position j_m is not in v. That symbol is the *desired symbol* d(e).
+v begins with e in position j_1 of v. The root's symbol in position j_1 is in position j_2 of v, and
+so on, until the root's symbol in position j_m is not in v: this is the *desired symbol* d(e).
 The first symbol v_1 determines the link from v to its parent:
 
 * v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
@@ -53,8 +53,8 @@ _ROWS = 2**15
 def greedy(topology: Topology, root: int) -> Forest:
     """Return the greedy tree L(r), a shortest-path tree whose links lead away from the root r.
 
-    The parent of a node v is across dimension a. Here a is the position of v's first symbol in r,
-    if that is not 1, and otherwise the first position a >= 2 in which v differs from r.
+    The parent of a node v is across dimension a. Here a is the position in r of v's first symbol;
+    if this position is 1, a is the first position a >= 2 in which v differs from r.
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
@@ -93,8 +93,8 @@ def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
 def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     """Return n-1 greedy trees with other roots, re-rooted at the given root, for a construction.
 
-    The other roots are cyclic shifts: the root's label is extended to all n symbols, shifted right
-    by 1..n-1 positions, and cut to the length of a label again.
+    The other roots are cyclic shifts of the root: its label is extended to all n symbols, shifted
+    right by 1..n-1 positions, and cut to the length of a label again.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -109,7 +109,7 @@ def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     for row, old_root in zip(rows, old_roots, strict=True):
         _write_greedy_ports(graph, old_root, row)
         reroot(graph, row, root)
-    # In almost all nodes the parent is closer to the old root, so the old roots are good hubs.
+    # The old roots are good hubs, because the parents of almost all nodes are closer to them.
     hubs = permutations.arrangement_rank(old_roots, graph.n)
     return Forest(graph, freeze(rows), root, construction, verify_hubs=tuple(hubs.tolist()))
 
@@ -123,10 +123,10 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
 
-    In rank order, equal ports form runs. For the nodes that begin with a symbol of the root other
-    than its first, the port is the position of that symbol in the root. For the nodes that begin
-    with the root's first symbol, the port is the first position from 2 on where the node differs
-    from the root.
+    If a node begins with a symbol of the root other than the root's first symbol, the port is the
+    position of this symbol in the root. If a node begins with the root's first symbol, the port is
+    the first position from 2 on in which the node differs from the root. In rank order, equal ports
+    form runs.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -136,7 +136,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
     n, block = topology.n, topology.nodes // topology.n
     home = np.zeros(n + 1, dtype=np.uint8)  # each symbol's position in the root, 0 if it has none
     home[root] = np.arange(1, len(root) + 1)
-    # Complete runs are filled, because computing ports one by one would take n operations per node.
+    # Whole runs are filled at once, because computing each port would take n operations per node.
     for symbol in range(1, n + 1):
         start, stop = (symbol - 1) * block, symbol * block
         if home[symbol] == 1:
@@ -162,7 +162,7 @@ def _residual_ports(
         rows: the nodes' symbols, uint8 ``[count, k]``.
     """
     count, k = rows.shape
-    # The position in the node of the root's i-th symbol, 0 if the node lacks this symbol.
+    # For each node and i: the position of the root's i-th symbol in the node, 0 if it is missing.
     position = np.zeros((count, k + 1), dtype=np.uint8)
     np.put_along_axis(position, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
     own = np.ones(count, dtype=np.uint8)

@@ -72,8 +72,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Paths can be as long as a Hamiltonian path, so each iteration doubles the distance
-        # covered.
+        # Each iteration doubles the distance covered, because a path can be as long as a
+        # Hamiltonian path.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -104,7 +104,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(forest: Forest, tree: int | None = None) -> Edges:
-    """Return the edges of all trees of a forest, or of one tree.
+    """Return the edges of all trees in a forest, or of a single tree.
 
     Raises:
         InputError: the forest has no such tree.
@@ -112,7 +112,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # The forest is first reduced to the chosen tree, so nothing is computed for other trees.
+    # The forest is first reduced to the chosen tree, so that nothing is computed for other trees.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

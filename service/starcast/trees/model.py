@@ -26,7 +26,7 @@ from starcast.trees import files
 #: The construction name of a forest that was created from an array.
 UNNAMED = "array"
 
-#: The number of array entries whose parents (int32) are computed at a time.
+#: The number of array entries for which parents (int32) are computed at a time.
 _ENTRIES = 2**24
 #: Up to this number of nodes, `verify` ignores hubs and follows every node to the root.
 _FEW_NODES = 2**16
@@ -43,12 +43,12 @@ class Forest(Displayable):
         parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root
             and outside the tree. The array is kept read-only; a writable array is copied.
         root: label or rank of the root.
-        construction: the construction that built the trees.
-        arguments: the arguments of the construction besides the root.
+        construction: the name of the construction that built the trees.
+        arguments: the arguments of the construction besides the root, by name.
         spanning: whether every tree must reach all nodes; False for partial trees such as the trees
             of ``perfectly-balanced``.
-        verify_hubs: for each tree a hub: a node to which most nodes' parents are closer than the
-            nodes themselves. Hubs make `verify` fast and do not affect its result.
+        verify_hubs: for each tree a hub, a node to which most parents are closer than their
+            children. Hubs make `verify` fast and do not affect the result of `verify`.
 
     Raises:
         InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
@@ -214,7 +214,7 @@ class Forest(Displayable):
 
         Returns:
             int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order;
-            0 where the node has no link at the port.
+            0 if the node has no link at the port.
 
         Raises:
             RejectedError: the array has an invalid port; cycles are not detected.
@@ -270,13 +270,13 @@ class Forest(Displayable):
     def verify(self) -> None:
         """Check that every tree is rooted at the root, acyclic and, unless partial, spanning.
 
-        On large topologies this takes less memory than `heights`, which follows all nodes to the
-        root; with hubs it also takes less time. The hub of a tree is its entry in `verify_hubs`, or
-        the root. For most nodes, whose parent is closer to the hub, comparing distances is enough;
-        only the other nodes are followed to the root.
+        On large topologies, `verify` takes less memory than `heights`, which follows all nodes to
+        the root; with hubs, `verify` also takes less time. The hub of a tree is its entry in
+        `verify_hubs`, by default the root. For nodes whose parent is closer to the hub, comparing
+        distances is enough; only the other nodes are followed to the root.
 
         Raises:
-            RejectedError: a tree is invalid; the message has its first invalid node and the reason.
+            RejectedError: a tree is invalid; the message names an invalid node and the reason.
         """
         few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
         if self.topology.nodes > few:
@@ -315,7 +315,7 @@ class Forest(Displayable):
         return parents
 
     def _load_of(self, port: int) -> NDArray[np.int16]:
-        # The neighbour across this port is a child if its port towards the parent leads back.
+        # The neighbour across this port is a child if the neighbour's parent port leads back.
         back = self.topology.reverse_port(port)
         users = np.count_nonzero(self.parent_port == back, axis=0).astype(np.int16)
         return np.asarray(users[self.topology.neighbours(port)])
@@ -376,7 +376,7 @@ class Forest(Displayable):
         nothing: the tree is partial, has too many exceptions, or the search ended before all
         exceptions reached the root.
         """
-        # Distances do not show whether a chain of parents ends at a node outside a partial tree.
+        # In a partial tree, distances do not show whether a chain of parents leaves the tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
@@ -429,15 +429,15 @@ def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of pointers that lead from a node to ``end``, at least 1.
+    """Return the largest number of steps, at least 1, that any node needs to reach ``end``.
 
-    The result is 0 if some node never reaches ``end``.
+    Each step follows a node's pointer. The result is 0 if some node never reaches ``end``.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
         end: the last node of every chain.
     """
-    # `after` has the node that each node reaches after 1, 2, 4, .. steps, until all reach the end.
+    # The arrays in `after` hold the node that each node reaches after 1, 2, 4, .. steps.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():
@@ -461,16 +461,16 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return a node array's values at the parents of some nodes; at the root, the root's value.
+    """Return, for each node of a chunk, the value of its parent; for the root, the root's value.
 
     Args:
         values: the array over all nodes, such as distances.
         ports: the ports of the chunk's nodes to their parents, 0 for the root.
         chunk: the range of nodes.
-        readers: for each port, a function that reads values at the neighbours across it.
+        readers: for each port, a function that reads values at the neighbours across this port.
     """
     first = int(ports[0])
-    # This case is common, because constructions write long runs of the same port.
+    # A single port is handled separately, because constructions often write long runs of one port.
     if first and not np.count_nonzero(ports != first):
         return readers[first](values, chunk)
     at_parents = values[chunk].copy()
@@ -513,8 +513,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
 def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
     """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    A chain that leads into a cycle has no end; in its place a node on the cycle is returned. The
-    caller recognizes such a chain because this node has a parent, and an end has none.
+    For a chain that leads into a cycle, a node on the cycle is returned instead of an end. The
+    caller can recognize this node, because it has a parent, and the end of a chain has no parent.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)

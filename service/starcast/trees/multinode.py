@@ -5,8 +5,8 @@ Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cyc
 
 **Hamiltonian paths and cycles** of S_n are words: sequences of the dimensions that they cross. The
 paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
-The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 this path does not end next
-to its start, so the cycle is constructed separately. The cycle passes through the n substars that
+The path is Ehrlich's path (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to
+its start, so the cycle is constructed separately. The cycle passes through the n substars that
 fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
 found by search.
 
@@ -35,7 +35,7 @@ v is closer to the root. In cycle notation (a symbol s is followed by x_s)
 LC changes symbols: every node y becomes r∘y and every link keeps its dimension, so that a tree
 rooted at the identity becomes a tree rooted at r. On S_{n,k}, r is first extended by its missing
 symbols in ascending order; the ports of residual links, which replace the first symbol by a missing
-one, are recomputed at r∘y.
+symbol, are recomputed at r∘y.
 
 DC changes dimensions and keeps the root: a path from the root across the dimensions d1, d2, ..
 becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root
@@ -79,8 +79,8 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended by a link. The link's
-    dimension is entry t-1 of `phase_1_word`, rotated j-2 times.
+    In step t of phase 1, the path that starts across dimension j is extended by a link. The
+    dimension of this link is entry t-1 of `phase_1_word`, rotated j-2 times.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -105,15 +105,15 @@ def phase_1_word(n: int) -> PortWord:
 def phase_2_ports(n: int) -> NDArray[np.uint8]:
     """Return the position of symbol n in every node that starts with 1, uint8 ``[(n-1)!]``.
 
-    By rule 1, this position is the port towards the node's parent in phase 2. The entry of the
-    identity, rank 0, has no meaning, because the root has no parent.
+    By Rule 1, this position is the port towards the node's parent in phase 2. The entry of the
+    identity, rank 0, is unused, because the root has no parent.
     """
     others = permutations.arrangements(n - 1, n - 1) + np.uint8(1)
     return np.asarray(np.argmax(others == n, axis=1) + 2, dtype=np.uint8)
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace N_k1, and the dimension t_k towards its parent in MBST."""
+    """The generator G_k of a necklace N_k1, and the dimension t_k towards G_k's parent in MBST."""
 
     node: Perms
     dimension: int
@@ -124,8 +124,8 @@ class _NecklaceList(NamedTuple):
 
     Attributes:
         smallest: the smallest rank in the necklace.
-        period: the number of the necklace's nodes.
-        number: the number of the necklace's first node.
+        period: the number of nodes in the necklace.
+        number: the number m of the necklace's first node.
     """
 
     smallest: Ranks
@@ -227,7 +227,7 @@ def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
 
     The last link of `cycle_word` closes the cycle. The path of another root is the translated path,
     so in each step all roots send across the same dimension. The paper instead uses one cycle for
-    all roots, which each root enters at its own node (`walk` along `cycle_word`).
+    all roots, and each root starts at its own node on this cycle (`walk` along `cycle_word`).
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """
@@ -245,14 +245,15 @@ def path_word(m: int) -> PortWord:
 
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
     the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
-    Before, between and after its advances, all lower counters run through their values. So the word
-    for counters 1..k has k + 1 copies of the word for 1..k-1, each with the table at that time.
+    Before, between and after these advances, all lower counters run through their values. So the
+    word for counters 1..k has k + 1 copies of the word for 1..k-1, each with the then current
+    table.
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
     # The path's word: each entry is an index into the table b at the start of the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each entry of the table at the end of the word, its index at the start of the word.
+    # For each entry of the table after the word: the index that the entry had before the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -268,7 +269,7 @@ def path_word(m: int) -> PortWord:
 
 
 def cycle_word(n: int) -> PortWord:
-    """Return a Hamiltonian cycle of S_n from the identity, including its last link, ``[n!]``."""
+    """Return the word of a Hamiltonian cycle of S_n from the identity to the identity, ``[n!]``."""
     if n < _BASE:
         return np.resize(np.arange(2, n + 1, dtype=np.uint8), factorial(n))
     start = np.arange(1, n + 1, dtype=np.uint8)[None, :]
@@ -298,12 +299,12 @@ def walk(n: int, word: PortWord) -> Ranks:
 
 
 def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> PortWord:
-    """Return a Hamiltonian path of each of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
+    """Return the words of Hamiltonian paths in several substars S_m, m >= 4, ``[count, m! - 1]``.
 
     Args:
         position: the free positions of each substar, ascending from 1, ``[count, m]``.
-        start: the symbols of the path's first node in these positions, ``[count, m]``.
-        goal: the symbols of the path's last node in these positions, an odd permutation of
+        start: the symbols of each path's first node in the free positions, ``[count, m]``.
+        goal: the symbols of each path's last node in the free positions, an odd permutation of
             ``start``.
     """
     count, m = position.shape
@@ -312,7 +313,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
         paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
         return np.take_along_axis(position, paths.astype(np.intp), axis=1)
     rows = np.arange(count)
-    # The last position in which start and goal differ.
+    # Each path's substars are divided by the last position in which start and goal differ.
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(
@@ -332,14 +333,15 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
     """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
-    symbol, ends in the substar with the goal's symbol, and visits the others in ascending order.
+    symbol, ends in the substar with the goal's symbol, and visits the other substars in ascending
+    order.
 
     Args:
         symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
         first: the start's symbol of each path.
         last: the goal's symbol of each path.
     """
-    # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
+    # The goal's symbol gets the sort key 256, which puts it last, but does not fit into uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256
@@ -350,9 +352,9 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
     The path leaves a substar at a node that begins with the fixed symbol of the next substar, so
-    that the link across the fixed position leads to that substar. The other symbols of this node
-    ascend, but the last two symbols are swapped if the node would otherwise not be an odd
-    permutation of the entry node (see `_paths_between`). The last substar is left at the goal.
+    that the link across the fixed position leads to the next substar. The other symbols of this
+    node ascend, but the last two symbols are swapped if the node would otherwise not be an odd
+    permutation of the entry node (see `_paths_between`). The path ends at the goal.
 
     Args:
         order: the fixed symbol of each substar, in the order of the visits, ``[count, m]``.
@@ -403,7 +405,7 @@ def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
         goal: the last node.
 
     Returns:
-        The position that each further step swaps with position 0; empty if there is no such path.
+        The position that each further step swaps with position 0; empty if no such path exists.
     """
     node = nodes[-1]
     for position in range(1, _BASE):
@@ -500,7 +502,7 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return the ranks of the nodes' images under R applied i times, int32 ``[count]``.
+    """Return the ranks of the images of nodes under the rotation R^i, int32 ``[count]``.
 
     R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no special
     case, because its nodes have the same ranks as those of S_n.
@@ -513,7 +515,7 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the images of the nodes' ports under R^i, uint8 ``[trees, count]``; 0 stays 0."""
+    """Return the images of ports under the rotation R^i, uint8 ``[trees, count]``; 0 stays 0."""
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]

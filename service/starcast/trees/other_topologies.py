@@ -9,13 +9,13 @@ label from the left, and c = x xor r is a node's *relative label* for the root r
   children flip the 0s to the left of that 1.
 * The d edge-disjoint spanning binomial trees: tree i-1 is a spanning binomial tree rooted at the
   neighbour of r across port i, with the bits in the cyclic order i, i+1, .., d, 1, .., i-1 instead
-  of from left to right. In that tree r is a leaf, the child across port i; reversing its link roots
-  the tree at r. The link from x to its parent flips bit i if bit i of c is 0. Otherwise it flips
+  of from left to right. In that tree r is a leaf; reversing the link to r, across port i, roots the
+  tree at r. The link from x to its parent flips bit i if bit i of c is 0. Otherwise the link flips
   the first 1 after bit i in the cyclic order, or bit i if c has no other 1.
 
-Each directed link except those into the root is in exactly one of the d trees. The link to x over
-port p is in the tree of port p if bit p of c is 0. Otherwise it is in the tree of the last 1 before
-bit p in the cyclic order, or in the tree of port p if c has no other 1.
+Each directed link except the links into the root is in exactly one of the d trees. The link to x
+over port p is in the tree of port p if bit p of c is 0. Otherwise the link is in the tree of the
+last 1 before bit p in the cyclic order, or in the tree of port p if c has no other 1.
 
 **Records**, stored search results, provide edge-disjoint spanning trees of minimum height. The
 **breadth-first** tree exists on every topology: each node's parent is across its lowest port that
@@ -50,7 +50,7 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
 
 @construction(
     "nk-multiple", families=["nk-star"],
-    description="n-1 shortest-path trees of cyclic shifts of the root, re-rooted at the root: "
+    description="n-1 trees: the shortest-path tree of each cyclic shift of r, re-rooted at r: "
     "MT(R_i)",
     source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
 )  # fmt: skip
@@ -98,7 +98,7 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     for i, row in zip(topology.ports, rows, strict=True):
         row.fill(i)
         cube = row.reshape((2,) * d)  # a view with one axis per bit, the leftmost first
-        # The loop runs from the furthest bit to the nearest, so the nearest 1 is written last.
+        # The loop runs from the furthest bit to the nearest bit, so the nearest 1 is written last.
         for steps in range(d - 1, 0, -1):
             p = (i - 1 + steps) % d + 1
             ones = tuple(1 if port in {i, p} else slice(None) for port in topology.ports)

@@ -2,8 +2,8 @@
 
 Arrays of directed links have the indices of `flows.Arcs`: the link that enters node v at port
 number p has the index v * ports + p. Arrays of trees are flat: node v of tree i has the index
-i * nodes + v. The array ``owner`` has the tree of each directed link, or `FREE`, or `MISSING` where
-a node has no link at a port.
+i * nodes + v. The array ``owner`` has the tree of each directed link, or `FREE` for unused links,
+or `MISSING` if a node has no link at a port.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from starcast.support.optional_numba import jit
 
 FREE, MISSING = -1, -2
-#: In the array ``source`` of `is_allowed`: a tree that needs no path, or one that has no path yet.
+#: Entries of ``source`` in `is_allowed`: the tree needs no path, or the tree has no path yet.
 _DONE, _OPEN = -2, -1
 
 
@@ -29,28 +29,29 @@ def is_allowed(
 ) -> tuple[bool, int]:
     """Return whether all trees can still be completed after a tree takes a link into a node.
 
-    This holds if and only if every set of nodes is entered by at least as many free links as there
-    are trees with no node in the set (Edmonds 1973). Only sets with the target lose a link. By
-    Menger's theorem, it remains to find paths of free links to the target that share no link, one
-    path from each other tree without the target. Paths are found backwards, by searches that prefer
-    nodes close to the root, where all trees begin; a path may cancel parts of earlier paths.
+    All trees can be completed if and only if every set of nodes is entered by at least as many free
+    links as there are trees without a node in the set (Edmonds 1973). Only sets that contain the
+    target lose a link. By Menger's theorem, it is enough to find paths of free links to the target
+    that share no link, one path from each other tree without the target. Paths are found backwards,
+    by searches that prefer nodes close to the root, where all trees begin; a path may cancel parts
+    of earlier paths.
 
     Args:
         target: the node that the link enters; the link already belongs to the tree.
         tree: the tree that takes the link.
         ports: the number of ports.
-        tails: see `flows.Arcs`.
-        twins: see `flows.Arcs`.
+        tails: the node where each directed link begins.
+        twins: the index of the opposite directed link, for each directed link.
         owner: the tree of each directed link.
         level: the level of each node in each tree, or -1.
         workspaces: eight arrays:
             ``has_flow``: whether a path uses each directed link; all 0 at first.
             ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
-            ``seen``: the number of the last search that reached each node, then each tree.
+            ``seen``: for each node, then each tree, the number of the last search that reached it.
             ``came``: the directed link over which a search reached each node.
             ``distances``: the distance of each node from the root.
             ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
-            ``under``: the next node in the stack of each node.
+            ``under``: the node below each node in its stack.
             ``used``: the directed links that have had flow.
         stamp: the number of searches so far.
 
@@ -153,12 +154,12 @@ def grow(
         takers: the tree of each candidate.
         links: the directed link of each candidate, from a node of the tree.
         ports: the number of ports.
-        tails: see `flows.Arcs`.
-        twins: see `flows.Arcs`.
+        tails: the node where each directed link begins.
+        twins: the index of the opposite directed link, for each directed link.
         owner: the tree of each directed link; changed.
         level: the level of each node in each tree, or -1; changed.
-        workspaces: see `is_allowed`.
-        stamp: see `is_allowed`.
+        workspaces: the eight work arrays that `is_allowed` describes.
+        stamp: the number of searches so far.
 
     Returns:
         The new number of searches.
@@ -194,7 +195,7 @@ def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
 
 @jit
 def is_descendant(tree: int, node: int, other: int, ports: int, tails: Any, owner: Any) -> bool:
-    """Return whether a node equals another node of a tree, or is a descendant of it."""
+    """Return whether ``node`` equals ``other`` or is a descendant of ``other`` in a tree."""
     while node != other:
         arc = find_parent_link(tree, node, ports, owner)
         if arc < 0:
@@ -223,8 +224,8 @@ def move_subtree(
         arc: the new parent link.
         old: the old parent link.
         ports: the number of ports.
-        tails: see `flows.Arcs`.
-        twins: see `flows.Arcs`.
+        tails: the node where each directed link begins.
+        twins: the index of the opposite directed link, for each directed link.
         owner: the tree of each directed link, already changed.
         level: the level of each node in each tree; changed.
         below: the height of each node's subtree in each tree; changed.
@@ -278,8 +279,8 @@ def lower_trees(
         first: the first node whose links may be exchanged.
         last: the node after the last node whose links may be exchanged.
         ports: the number of ports.
-        tails: see `flows.Arcs`.
-        twins: see `flows.Arcs`.
+        tails: the node where each directed link begins.
+        twins: the index of the opposite directed link, for each directed link.
         owner: the tree of each directed link; changed.
         level: the level of each node in each tree; changed.
         below: the height of each node's subtree in each tree; changed.
@@ -294,7 +295,8 @@ def lower_trees(
         for one in range(node * ports, node * ports + ports):
             for two in range(node * ports, node * ports + ports):
                 tree, other = owner[one], owner[two]
-                # Each pair of links of two trees is compared only once. A free link is `two`.
+                # The order of `one` and `two` is fixed, so that each pair of links is compared only
+                # once; a free link is always `two`.
                 if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
                     continue
                 mine, its = tree * nodes, other * nodes
