@@ -154,9 +154,9 @@ class Entry:
         """Return the reason why the entry is not defined on a topology; None if it is defined."""
         if self.families and topology.family not in self.families:
             families = " and ".join(FAMILIES[family].noun for family in self.families)
-            return f"it is only defined on {families}"
+            return f"it is defined on {families}"
         if topology.n < self.smallest:
-            return f"it is only defined for n >= {self.smallest}"
+            return f"it is defined for n >= {self.smallest}"
         return self.exclusion(topology)
 
     def supports(self, topology: AnyTopology) -> bool:
