@@ -88,7 +88,7 @@ def _build_perfectly_balanced(
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    """Build the one-port alltoall of section 8: messages travel one by one, nearest first."""
+    """Build the one-port alltoall of section 8: one message at a time, nearest nodes first."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
     length = forest.levels()[units.tree, units.destination].astype(np.int64)

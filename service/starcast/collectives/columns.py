@@ -81,8 +81,8 @@ def schedule_from_columns(
         arguments: the algorithm arguments to store in the schedule, such as ``segments``.
 
     Raises:
-        InputError: a column is missing, unknown, of another length, not of integers or out of
-            range, or a row names a node or a port that does not exist.
+        InputError: a column is missing or unknown, the columns differ in length, a value is not an
+            integer or is out of range, or a row names a node or port that does not exist.
 
     Example:
         >>> columns = {"step": [1, 2], "sender": ["12", "21"], "port": [2, 2], "unit": [0, 0]}

@@ -8,8 +8,8 @@ The substar A_j has the nodes that agree with the root at the positions j+1..k. 
 graph, in which the number of informed nodes doubles in each round. Let r_j be the root's symbol at
 position j. Then, for j = 2..k:
 
-* Every node of A_{j-1} sends over port j. This informs, once each, the nodes of A_j that have r_j
-  at position 1.
+* Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
+  exactly once.
 * Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
   across port i if its position i holds r_j; otherwise both are in the same complete graph. Each
   newly informed node first informs some nodes of its complete graph, and then its neighbours across

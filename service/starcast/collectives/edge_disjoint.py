@@ -264,10 +264,10 @@ def _build_alltoall(
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
     k = 2..n (section 4.6). These n-1 paths are rotations of one another, so in every step the links
     have different dimensions (Lemma 7). On short necklaces, several of the nodes R^(k-2)(i) are the
-    same. But i takes all n!-1 nodes, so each node still uses each tree once. Nodes i are ordered by
-    their level in tree 2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a
-    destination, for M messages in x copies. All these units cross a link before any of them crosses
-    the next link, so the schedule takes c steps times the sum of the levels in a tree.
+    same. But i runs through all n!-1 nodes, so each node still uses each tree once. Nodes i are
+    ordered by their level in tree 2, then by rank. For M messages in x copies, a tree has at most
+    c = ceil(Mx / (n-1)) units for a destination. All these units cross a link before any of them
+    crosses the next link, so the schedule takes c steps times the sum of the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)

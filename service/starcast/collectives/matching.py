@@ -603,7 +603,7 @@ def route(
 ) -> None:
     """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
 
-    The parameters are those of `spread`, except ``waiting``: the units that wait at each node.
+    The parameters are those of `spread`, but ``waiting`` replaces ``held``.
     """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)

@@ -229,8 +229,8 @@ class Schedule(Displayable):
     def expand(self) -> "Schedule":
         """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
-        Units become source*M + i in an allgather and (source*N + destination)*M + i in an
-        alltoall.
+        Unit numbers change: in an allgather, i becomes source*M + i; in an alltoall,
+        destination*M + i becomes (source*N + destination)*M + i.
 
         Raises:
             LimitError: the expanded schedule has more than `MAX_ROWS` rows.

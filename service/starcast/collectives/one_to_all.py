@@ -209,7 +209,7 @@ _declare_segmented("binomial", "Johnsson & Ho 1989")
 
 
 def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | None = None) -> Draft:
-    """Return the schedule that scatters down the trees of a forest.
+    """Return the schedule that scatters messages down the trees of a forest.
 
     * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
     * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree

@@ -3,11 +3,11 @@
 Lower bounds come from a linear program with cutting planes. The program has a variable for each
 orbit of node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1
 in the other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is
-at least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. In
-each round, vectors b are added whose inequalities the current solution violates, until no such
-vector is found. These vectors are eigenvectors of the matrix of averages, triangles (vectors with
-three nonzero entries, each +-1), and vectors of small integers found by local search. The dual
-solution, rounded to integers, is the certificate that `starcast.records.cut_bounds` checks.
+at least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. Each
+round adds inequalities that the current solution violates, until none is found. Their vectors b are
+eigenvectors of the matrix of averages, triangles (vectors with three nonzero entries, each +-1),
+and vectors of small integers found by local search. The dual solution, rounded to integers, is the
+certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence

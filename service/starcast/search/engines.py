@@ -172,7 +172,7 @@ class Budget:
         seed: random seed of the first process; the other processes use the following integers.
         jobs: number of processes.
         engine: the name of the SAT solver, ``cadical`` or ``cp-sat``.
-        reporter: receives progress.
+        reporter: reports the progress.
         deadline: the end of the search on the `monotonic` clock: ``seconds`` after the budget was
             created.
 
@@ -265,16 +265,16 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
 
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it finds none.
-        work: the function's argument, which is pickled.
+        work: the first argument of the function, which is pickled.
         budget: limits, seeds and the number of processes.
-        subject: the subject of the search, for progress and messages.
+        subject: a name for the work, for progress and messages.
 
     Returns:
         The first answer; None if no process found one within the time limit.
 
     Raises:
         LimitError: all processes ran out of memory.
-        Exception: the exception that the function raised.
+        Exception: the function raised this exception in a process.
     """
     failures = 0
     text = f"{subject}, at most {budget.left:.0f} s"

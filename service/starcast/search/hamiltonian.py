@@ -90,7 +90,7 @@ class _Factor:
         return _count_closed(partner, linked) - len(by_cycle)
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
-        """Exchange links of this factor, and renumber the cycles that change."""
+        """Remove and add links of this factor, and renumber the cycles that change."""
         touched = {self.cycle[a] for a, _ in removed}
         for links, operation in ((removed, list.remove), (added, list.append)):
             for a, b in links:
@@ -235,7 +235,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try exchanges between factors; keep exchanges that join cycles or, sometimes, add variety."""
+    """Try random exchanges between factors; keep those that join cycles, and a few others."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):

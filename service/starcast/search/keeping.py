@@ -31,7 +31,7 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
         the reason for this state.
 
     Raises:
-        RejectedError: the record is wrong.
+        RejectedError: the record's witness, bound or proof is wrong.
         InputError: the topology does not exist, or the problem is not defined on it.
     """
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
@@ -74,8 +74,8 @@ def find_trusted(
         The combined record; None if no folder has a record.
 
     Raises:
-        RejectedError: a record is wrong.
-        InputError: a file is damaged.
+        RejectedError: the witness, bound or proof of a record is wrong.
+        InputError: a record file is damaged.
     """
     best: Record | None = None
     for folder in folders:
@@ -119,7 +119,7 @@ def save_record(
         The path of the JSON file.
 
     Raises:
-        RejectedError: the record is wrong.
+        RejectedError: the record's witness, bound or proof is wrong.
         InputError: the files cannot be written, or the folder's record is damaged.
     """
     if is_proved and record.proof is not None:

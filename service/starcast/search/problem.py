@@ -82,7 +82,7 @@ PROBLEMS: dict[str, type["SearchProblem"]] = {}
 
 
 def find_problem(name: str) -> type["SearchProblem"]:
-    """Return the search problem with the given name.
+    """Return the class of the search problem with the given name.
 
     Raises:
         InputError: no problem has this name.
@@ -141,7 +141,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
-        """Return the methods for the topology, in the order in which they are tried."""
+        """Return the search methods for the topology, in the order in which they are tried."""
 
     def statement(self, target: int) -> str:
         """Return the statement that is proved if the formula for a target is refuted."""

@@ -120,7 +120,7 @@ def refute(
 
 
 def check_drat(formula: Formula, proof: str) -> str:
-    """Check a proof in DRAT, the format of other SAT solvers; return the checker with its version.
+    """Check a DRAT proof, as most SAT solvers write it; return the checker's name and version.
 
     Raises:
         UnavailableError: dratify is not installed.
@@ -389,7 +389,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
         budget: the limits for regenerating the record's proof; by default no proof is generated.
 
     Raises:
-        RejectedError: the record is wrong.
+        RejectedError: the record's witness, bound or proof is wrong.
         InputError: the topology does not exist, or the problem is not defined on it.
     """
     verify(record)

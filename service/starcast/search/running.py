@@ -64,14 +64,14 @@ def search(
         **arguments: arguments of the problem, such as ``congestion``.
 
     Returns:
-        The best record.
+        The record with the best value and the best bound that are known after the search.
 
     Raises:
         InputError: the problem or an argument is unknown, the problem is not defined on the
             topology, or the known record belongs to another problem or topology.
-        LimitError: records of the problem are not checked on a topology of this size, or the
-            search does not fit into memory.
-        RejectedError: the known record is wrong.
+        LimitError: the topology has more nodes than the record checker supports for this problem,
+            or the search does not fit into memory.
+        RejectedError: the witness, bound or proof of the known record is wrong.
         UnavailableError: a solver is not installed.
 
     Example:
@@ -448,7 +448,7 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
-        RejectedError: the shards were computed by other code, or a witness or bound is wrong.
+        RejectedError: the shards were computed by different code, or a witness or bound is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
     # Records are grouped, because many shards may state the same bound, whose proof is regenerated

@@ -41,11 +41,11 @@ from starcast.trees.model import Forest
 
 @construction(
     "balanced", families=["star"],
-    description="a shortest-path tree; the subtrees below the root are as equal as possible",
+    description="a shortest-path tree; subtrees below the root differ in size by at most one node",
     source="Fragopoulou & Akl 1993, section 5.1",
 )  # fmt: skip
 def balanced(topology: Topology, root: int) -> Forest:
-    """Return the balanced tree, whose branches at the root differ by at most one node.
+    """Return the balanced tree; the branches at the root differ in size by at most one node.
 
     The largest branch has ceil((n!-1)/(n-1)) nodes.
 
@@ -57,14 +57,15 @@ def balanced(topology: Topology, root: int) -> Forest:
 
 @construction(
     "near-balanced", families=["star"],
-    description="a shortest-path tree; the subtrees below the root are nearly equal",
+    description="a shortest-path tree; the subtrees below the root have nearly equal sizes",
     source="Fragopoulou & Akl 1993, Def. 13",
 )  # fmt: skip
 def near_balanced(topology: Topology, root: int) -> Forest:
-    """Return the near-balanced tree, with one branch at the root for each displacement d.
+    """Return the near-balanced tree, in which nodes of equal displacement share a branch.
 
-    The branch across dimension d+2 has the nodes with displacement d. The branch across dimension 2
-    has one node of every necklace.
+    The displacement d of a node is the number of rotations that lead to the node from the generator
+    of its necklace. The branch across dimension d+2 of the root has the nodes of displacement d. So
+    the branch across dimension 2 has one node of every necklace.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """
@@ -79,7 +80,7 @@ def near_balanced(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1993, Def. 15", smallest=3, one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
-    """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
+    """Return n-1 partial trees of equal size (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2 is the branch across dimension l, for l = 2..n. Each tree has one node of every
     necklace, and is the rotation of the previous tree. The trees are defined for n >= 3: in S_2

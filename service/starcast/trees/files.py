@@ -120,7 +120,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the fields of a forest from a file that `write_fields` wrote.
 
     Raises:
-        InputError: the file cannot be read, is not a forest, has another version, or is damaged.
+        InputError: the file cannot be read, is not a forest file, is damaged, or has an unknown
+            version.
     """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path, or an object that stands for a path

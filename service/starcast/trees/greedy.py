@@ -193,7 +193,7 @@ class _Front(NamedTuple):
     source="Sheu, Liaw & Chen 1993, section 2",
 )  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:
-    """Return the broadcast tree of 2n-3 steps; each node informs its children in the next step.
+    """Return the tree of a 2n-3-step broadcast: a node informs all its children in one step.
 
     Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
     """

@@ -21,10 +21,10 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
         names: the properties to compute (default: all).
 
     Returns:
-        Properties of the forest, and lists with one entry per tree. ``branches`` are the sizes of
-        the subtrees of the root's children, in the order of the root's ports; ``levels`` are the
-        numbers of nodes on the levels 0, 1, ..; ``load_histogram`` maps each load (number of trees)
-        to the number of directed links with this load.
+        The properties; properties of single trees are lists with one entry per tree. An entry of
+        ``branches`` lists the subtree sizes of the root's children, in the order of the root's
+        ports; an entry of ``levels`` lists the numbers of nodes on the levels 0, 1, ..
+        ``load_histogram`` maps each load (number of trees) to the number of directed links.
 
     Raises:
         RejectedError: the array is not a valid forest.

@@ -95,8 +95,8 @@ class Forest(Displayable):
         """Read a forest from a file that `save` wrote. The forest is not verified.
 
         Raises:
-            InputError: the file cannot be read, is not a forest, has another version, or is
-                damaged.
+            InputError: the file cannot be read, is not a forest file, is damaged, or has an
+                unknown version.
         """
         return cls(**files.read_fields(path))
 
@@ -292,7 +292,7 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check that ``parent_port`` has only valid ports; return an iterator over these ports."""
+        """Check that ``parent_port`` has only valid ports; return an iterator over all ports."""
         self._check_entries()
         return iter(self.topology.ports)
 

@@ -8,8 +8,8 @@ then by the order of the w = m-1 others. The w! nodes with the same first symbol
 In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p, and
 ``rest`` contains the m symbols that are not in the block's tail, ascending.
 
-The *hub* of a tree is the node to which its parents lead: the root or, in the trees of
-``multiple``, a cyclic shift of the root (near the root, the parents lead from the hub to the root).
+The *hub* of a tree is the node that paths along parent links approach: the root or, in the trees
+of ``multiple``, a cyclic shift of the root (the parents then lead from the hub on to the root).
 The *home* of a symbol is its position in the hub. A symbol in this position is *at home*; any other
 symbol is *displaced*.
 
@@ -50,7 +50,7 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
             ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
-            positions, the index of the symbol whose home is that position.
+            positions, the index (among the row's other symbols) of the symbol whose home it is.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """
@@ -80,7 +80,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: the port and step that `relabel` returns, for each node of S_m."""
+    """Return the array `Tables.substar`: for each node of S_m, the results of `relabel`."""
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -226,7 +226,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
-        m: the positions m+1.. are the tail; 1 to relabel completely.
+        m: the number of positions before the tail; 1 to relabel the node completely.
         y: the relabelled node; overwritten.
 
     Returns:

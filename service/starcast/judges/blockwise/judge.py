@@ -108,7 +108,8 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
     """Examine the blocks ``start`` to ``stop`` - 1, and write the results to ``found``.
 
-    Rows are examined as a whole; their nodes are examined one by one only if a row is not plain.
+    Each row is first examined as a whole. Its nodes are examined one by one only if the row may
+    have an exception or a potential that must be recorded.
     """
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
@@ -387,7 +388,7 @@ def _record_exception(found: Findings, block: int, tree: int, index: int) -> boo
 
 @jit
 def _record_potential(found: Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Record a node as a witness of its tree's largest potential, which ``value`` may raise."""
+    """Record a node whose potential ``value`` is at least its tree's largest potential so far."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -472,12 +473,12 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load``, the number of links by load, for one more tree.
+    """Update the histogram ``load`` (the number of links by load) after adding one more tree.
 
     Args:
         n: the number of symbols of S_n.
-        users: packed counters: the number of other trees that use each port. The histogram counts
-            these trees already.
+        users: packed counters: for each port, the number of trees that use the port and that the
+            histogram counts already.
         row: the port of each node in the tree.
         load: the histogram, int64 ``[trees + 1]``; changed.
     """

@@ -98,7 +98,7 @@ def closed_form(
     m: int = MAX_BLOCK,
     **arguments: int | str,
 ) -> Source:
-    """Return the closed form of a construction.
+    """Return the closed form of a construction on a star graph.
 
     Args:
         spec: the spec of a star graph, such as ``S13``; up to S16.
@@ -106,7 +106,7 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these; also with arguments in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of leading symbols that vary within a block.
+        m: the number of first positions whose symbols vary within a block.
         **arguments: the arguments of the construction, such as ``base``.
 
     Raises:

@@ -130,7 +130,7 @@ def verify_blocks(
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the first offending node.
-        LimitError: the heights are not proved, or a worker was killed repeatedly.
+        LimitError: the results prove only bounds on a height, or a worker was killed repeatedly.
 
     Example:
         >>> verify_blocks(closed_form("S7", "multiple")).congestion
@@ -213,8 +213,8 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
     Raises:
         RejectedError: a result belongs to another forest, the ranges do not cover every block
-            exactly once, or an exception does not reach the root.
-        LimitError: the heights are not proved.
+            exactly once, or the parents of a node do not lead to the root.
+        LimitError: the results prove only bounds on a height.
     """
     found = sorted(results, key=lambda result: result.blocks)
     for result in found:
@@ -242,7 +242,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that the blocks and trees in a result (perhaps from a file) exist in a forest.
+    """Check that the blocks and trees in a result, perhaps read from a file, exist in a forest.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -280,8 +280,8 @@ class _Follower:
         """Return the height of a tree, derived from the results as the module docstring explains.
 
         Raises:
-            RejectedError: the tree has no root, or an exception does not reach the root.
-            LimitError: the results prove only bounds on the height.
+            RejectedError: the tree has no root, or the parents of a node do not lead to the root.
+            LimitError: the results prove only a bound on the height.
         """
         largest = max(result.largest[tree] for result in results)
         exceptions = [address for result in results for address in result.exceptions]
@@ -427,8 +427,8 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
-        RejectedError: the shards were computed by different code, or do not prove the forest.
-        LimitError: the heights are not proved.
+        RejectedError: the shards were computed by different code, or a tree is not proved to span.
+        LimitError: the results prove only bounds on a height.
     """
     job, results = merge_shards(files, "forest", Description, RangeResult)
     spec, _, rest = job.id.partition(":")

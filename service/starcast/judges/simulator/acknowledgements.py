@@ -31,8 +31,8 @@ class AcknowledgedRun:
     Attributes:
         simulation: the results of the simulation; a stalled traversal executes no further rows.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
-        tree: int64 ``[stalled]``, the tree of the traversal.
-        hops: int64 ``[stalled]``, the number of hops that the traversal completed; 0 if its first
+        tree: int64 ``[stalled]``, the tree of each of these traversals.
+        hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if its first
             hop was blocked. If the traversal completed all hops, only the last acknowledgement, to
             the source, is missing.
     """
@@ -44,7 +44,7 @@ class AcknowledgedRun:
 
     @property
     def stalled(self) -> tuple[tuple[int, int, int], ...]:
-        """The stalled traversals, as (source, tree, hops)."""
+        """The stalled traversals, each as a tuple (source, tree, number of completed hops)."""
         return tuple(zip(self.source.tolist(), self.tree.tolist(), self.hops.tolist(), strict=True))
 
 
@@ -61,8 +61,8 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             if the link or one of its ends has failed by then.
 
     Raises:
-        InputError: the schedule is not an allgather that traverses each tree depth first, it
-            violates its port model, or a fault is invalid.
+        InputError: the schedule is not an allgather that traverses each tree depth first, it has
+            a violation, or a fault is invalid.
         LimitError: the rows of all sources do not fit into memory.
 
     Reference:

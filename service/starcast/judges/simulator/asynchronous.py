@@ -293,7 +293,7 @@ def _describe(
 
 
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
-    """Return the longest packet of each step (the first one, if several are equally long).
+    """Return a synchronous critical path: the longest packet of each step (the first of several).
 
     The argument ``clock`` contains the end time of each step.
     """
@@ -322,9 +322,9 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return the critical path: the chain of packets that leads to the packet that ends last.
+    """Return an asynchronous critical path: a chain of packets up to the packet that ends last.
 
-    Each packet waited for the end of the packet before it.
+    Each packet started when the packet before it ended.
     """
     if not len(packets):
         return ()

@@ -78,13 +78,13 @@ class Timing:
 
     @cached_property
     def critical_path(self) -> tuple[CriticalSend, ...]:
-        """The packets that determine the total time, in the order of time.
+        """The packets that determine the total time, in chronological order.
 
-        In the synchronous model, the path has the longest packet of every step (the first one if
-        there are several). In the asynchronous model, the path is traced back from the packet that
-        ends last: each packet follows the packet whose end it waited for. If a packet waited
-        equally long for a unit and for its link, sender or receiver, the resource is named. For a
-        symmetric schedule, the packets belong to the source whose rows are given.
+        Synchronous model: the longest packet of every step (the first one if several are equal).
+        Asynchronous model: a chain of packets that ends with the last packet; each packet started
+        when the packet before it ended. If a packet waited equally long for a unit and for its
+        link, sender or receiver, its ``waits_for`` names the link, sender or receiver. Of a
+        symmetric schedule, only packets of the source whose rows are stored are listed.
         """
         return self._path()
 
@@ -140,7 +140,7 @@ def timing(
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
             fault is invalid.
         LimitError: the arrivals, or the rows of all sources, do not fit into memory.
-        RejectedError: the schedule violates its port model.
+        RejectedError: the schedule has a violation; the message describes it.
 
     Example:
         >>> schedule = starcast.schedule("S4", "broadcast", "multiple", segments=4)
@@ -161,7 +161,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     """Execute a schedule, and reject it if it has a violation (then its times are undefined).
 
     Raises:
-        RejectedError: the schedule violates its port model.
+        RejectedError: the schedule has a violation; the message describes it.
     """
     executed = execute(schedule, faults)
     violation = executed.simulation.violation
@@ -362,7 +362,7 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Extend arrival times to the units of all sources; set the times of dead nodes to never.
+    """Extend arrival times to the units of all sources; set those of dead nodes to `Ticks.never`.
 
     In a symmetric schedule, the given times hold only for the units of one source.
     """

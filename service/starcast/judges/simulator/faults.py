@@ -74,18 +74,18 @@ class Fault:
         """Parse a fault such as ``21345``, ``12345-21345`` or ``#6@3`` (rank 6 from step 3 on).
 
         Raises:
-            InputError: the string is not a fault.
+            InputError: the string does not have the form of a fault.
         """
         ends, step = parse_fault(text)
         return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), step)
 
     @property
     def ends(self) -> tuple[End, ...]:
-        """The node, or the two ends of the link."""
+        """A tuple with the node that is down, or with the two ends of the link that is down."""
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with node labels of a topology; of a link, the lower rank comes first.
+        """Return this fault with labels instead of ranks; a link names its lower-ranked end first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -219,7 +219,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
-        InputError: a fault is neither a node nor a link.
+        InputError: a fault is neither a node nor a link of the topology.
     """
     outages = Outages(schedule.topology, faults)
     return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]

@@ -226,7 +226,7 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
         sources: the number of sources for which the rows are repeated.
 
     Raises:
-        LimitError: there are too many units.
+        LimitError: the number of (node, unit) pairs exceeds a fixed limit.
     """
     pairs, limit = postcondition.pairs, _MAX_UNITS
     if postcondition.to_all or postcondition.reduces:

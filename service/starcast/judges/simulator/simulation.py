@@ -125,7 +125,7 @@ class TranslatedTraffic(Traffic):
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the links used and the largest packet of all sources, int64 ``[steps]`` each."""
+        """Count like `Traffic.measure`, for the packets of all sources."""
         links = Links(self.rows.schedule.topology)
         port_count = links.topology.port_count
         step = self.rows.step[executed]
@@ -169,7 +169,7 @@ class ExpandedTraffic(Traffic):
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the links used and the largest packet of all sources, int64 ``[steps]`` each.
+        """Count like `Traffic.measure`, for the packets of all sources.
 
         The rows must be complete steps that `find_violation` has checked.
         """
@@ -385,8 +385,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
         The results. Execution stops at the first violation.
 
     Raises:
-        InputError: a fault is neither a node nor a link, or the number of units does not fit the
-            collective.
+        InputError: a fault is neither a node nor a link of the topology, or the number of units
+            is not a multiple of the number of sources, destinations, or pairs of the two.
         LimitError: the units, or the rows of all sources, do not fit into memory.
 
     Example:
