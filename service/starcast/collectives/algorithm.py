@@ -74,7 +74,7 @@ class Refusal(NamedTuple):
 def count_messages(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows if each message has one row per endpoint other than the root.
 
-    No algorithm has fewer rows; algorithms of plug-ins may have more.
+    This is the default of `Algorithm.rows`. The schedules of plug-ins may have more rows.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.endpoints - 1)

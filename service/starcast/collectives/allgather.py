@@ -59,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather schedule must list: one, or all."""
+    """Return the number of sources whose rows an allgather must list: 1 or all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports

@@ -196,7 +196,7 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
     symbols are tried in ascending order, so the choice is deterministic.
 
     Raises:
-        StarcastError: no such choice exists.
+        StarcastError: every choice exceeds the capacity of some symbol.
     """
     holders: dict[int, list[int]] = {symbol: [] for symbol in capacity}
 

@@ -71,7 +71,7 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 
 
 def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> None:
-    """Declare the broadcast of copies down the edge-disjoint trees of a construction.
+    """Declare the broadcast that sends copies down the edge-disjoint trees of a construction.
 
     Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies the
     broadcast takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d,

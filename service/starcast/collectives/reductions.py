@@ -51,7 +51,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     adds contributions.
 
     Raises:
-        InputError: schedules of this collective cannot be reversed.
+        InputError: the collective is an alltoall or an allreduce, which cannot be reversed.
     """
     if schedule.collective not in _INVERSES:
         raise InputError(

@@ -283,7 +283,7 @@ class OnePortBroadcast(FormulaProblem):
 
     @contextmanager
     def _exchanges(self, budget: Budget) -> Iterator[Any]:
-        """Import and yield the local search module, which needs numba; announce its compilation.
+        """Import and yield the local search module, which needs numba; report its compilation.
 
         Raises:
             LimitError: the search does not fit into the memory limit.

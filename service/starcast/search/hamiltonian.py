@@ -65,7 +65,7 @@ class _Factor:
             self.count += 1
 
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
-        """Return the number of cycles that an exchange would add to this factor.
+        """Return the change in the number of this factor's cycles that an exchange would cause.
 
         Every node is an end of at most one removed link, and of at most one added link.
         """

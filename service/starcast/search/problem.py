@@ -24,7 +24,7 @@ from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A bound that theory gives: no object has a better value.
+    """A bound that follows from theory: no object has a better value.
 
     Attributes:
         value: the bound.

@@ -22,7 +22,8 @@ def fixing_root(graph: Topology) -> list[NodeImages]:
     * S_n: rename the symbols 2..n and the positions 2..n in the same way;
     * S_{n,k}: rename the symbols 2..k and the positions 2..k in the same way, and the symbols
       k+1..n in any way;
-    * Q_d: permute the bits.
+    * Q_d: permute the bits;
+    * other families: no generators.
     """
     size = graph.n
     if graph.family == "hypercube":

@@ -57,7 +57,7 @@ def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) ->
     In a topology with translations, the trees of every root are translated from the identity.
 
     Raises:
-        LimitError: the trees need too much memory, or more than `MAX_SECONDS`.
+        LimitError: the trees do not fit into memory, or take longer than `MAX_SECONDS` to build.
     """
     start = 0 if topology.has_translations else root
     rows = _Packing(topology, start, trees).build(seed)

@@ -464,7 +464,7 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
 def write_branches(
     n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
 ) -> None:
-    """Write the ports to the parents of the nodes with symbol 1 in position l into tree l-2.
+    """Write, for l = 2..n, the parent ports of all nodes with symbol 1 in position l into tree l-2.
 
     Args:
         n: the number of symbols.

@@ -99,7 +99,7 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the ports to the parents of the nodes of S^1, which start with 1.
+    """Write the parent ports of the nodes of S^1, that is, of the nodes that start with 1.
 
     The port is l in tree l, and 0 for the identity, which is the root.
 

@@ -77,7 +77,7 @@ def multiple(topology: Topology, root: int) -> Forest:
 
 
 def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
-    """Return the greedy tree of a root, L(r) on S_n or SP(r) on S_{n,k}, for a construction.
+    """Return the forest with the greedy tree of a root: L(r) on S_n, SP(r) on S_{n,k}.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -91,7 +91,7 @@ def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
 
 
 def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
-    """Return n-1 greedy trees with other roots, re-rooted at the given root, for a construction.
+    """Return the forest of n-1 greedy trees with other roots, re-rooted at the given root.
 
     The other roots are cyclic shifts of the root: its label is extended to all n symbols, shifted
     right by 1..n-1 positions, and cut to the length of a label again.

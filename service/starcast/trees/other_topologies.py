@@ -137,7 +137,7 @@ def missing_record(problem: str, topology: Topology) -> str | None:
     exclusion=partial(missing_record, _PROBLEM),
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
-    """Return directed edge-disjoint spanning trees of minimum height, one tree per port."""
+    """Return arc-disjoint spanning trees of minimum height, one tree per port of the root."""
     rows = record_witness(_PROBLEM, topology)["parent_port"].copy()
     return Forest(topology, translate_ports(topology, rows, root), root, "optimal-edge-disjoint")
 
@@ -148,7 +148,7 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:
-    """Return the tree in which parents are across the lowest port that leads closer to the root."""
+    """Return the tree whose parent ports are the lowest ports that lead closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     # The lowest port is written last, so it replaces the higher ports.

@@ -148,7 +148,7 @@ def grow(
     workspaces: Any,
     stamp: int,
 ) -> int:
-    """Give directed links to trees, in the given order, as long as all trees can be completed.
+    """Add directed links to trees, in the given order, unless some tree could not be completed.
 
     Args:
         takers: the tree of each candidate.

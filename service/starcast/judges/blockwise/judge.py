@@ -252,7 +252,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of a row's parents if all nodes of the row have the same port.
+    """Write the potentials of the parents of a row whose nodes all have the same port.
 
     Args:
         neighbours: the index in the block of each node's neighbour across the row's port.
@@ -267,7 +267,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of a row's parents if the nodes of the row have different ports.
+    """Write the potentials of the parents of a row whose nodes have different ports.
 
     Args:
         row: the ports of the row's nodes.
@@ -442,9 +442,9 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return a 1 in the 4-bit counter of a port; 0 if the port does not exist.
+    """Return packed counters with a 1 for the given port; 0 if the port does not exist.
 
-    A node's counters, one per port, are packed into a 64-bit integer.
+    A node's counters, 4 bits per port, are packed into a 64-bit integer.
     """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))

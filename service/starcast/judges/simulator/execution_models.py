@@ -174,7 +174,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
 
 
 def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> Timing:
-    """Return the times of `timing` for a schedule that has been executed without a violation."""
+    """Return the result of `timing` for rows that have been executed without a violation."""
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.port_count * topology.nodes)

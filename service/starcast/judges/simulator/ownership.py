@@ -111,8 +111,8 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     """Return the postcondition of a schedule's collective.
 
     Raises:
-        InputError: the number of units is not a multiple of the number of sources and
-            destinations.
+        InputError: the number of units is negative, or is not a multiple of the number of
+            sources, destinations, or pairs of the two, depending on the collective.
     """
     topology = schedule.topology
     units = schedule.units
@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each (node, unit) pair; others map to the last index."""
+        """Return the index of each (node, unit) pair, or the last index for all other pairs."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
