@@ -197,7 +197,7 @@ def _exchange(
         chance: the state of the random number generator; changed.
 
     Returns:
-        Whether such another link was found, so that the idle link carries a unit.
+        Whether another such link was found, so that the idle link carries a unit.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):

@@ -92,11 +92,11 @@ def clique_bound(graph: Topology) -> int:
     use that link again, and if all nodes of a clique are informed, only links to other cliques are
     useful. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
 
-    Proof. Every node that was informed across such a link starts a new part. The part also contains
-    the nodes that this node informs within its clique, directly or through other nodes of the
-    clique. A part has at most n-k+1 nodes. The first node of a part has k-2 links out of the clique
-    that may inform a node; every other node, and the root, has k-1. `_more` takes the maximum over
-    all ways in which parts can grow, without a limit on the number of parts.
+    Proof. Every node that was informed from another clique starts a new *part* of its clique. The
+    part also contains the nodes that this node informs within the clique, directly or through other
+    nodes of the clique. A part has at most n-k+1 nodes. The first node of a part has k-2 links out
+    of the clique that may inform a node; every other node, and the root, has k-1. `_more` takes the
+    maximum over all ways in which parts can grow, without a limit on the number of parts.
 
     The bound is attained on S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where
     counting by degree gives one round less.

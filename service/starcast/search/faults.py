@@ -29,7 +29,7 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula that is satisfiable if, for some target, faults can hit all its paths.
+    """Return a formula that is satisfiable if and only if faults can hit all paths to a target.
 
     At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
     is hit if one of the path's inner nodes is faulty.

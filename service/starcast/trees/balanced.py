@@ -15,7 +15,8 @@ The nodes x that start with 1 are leaves. The trees differ in the dimension towa
 
 * balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
   and necklace by necklace;
-* near-balanced (Def. 13): d(x)+2, where d(x) is the displacement of x;
+* near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
+  that map the generator of x's necklace to x;
 * perfectly balanced (Def. 15): every d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), where p(x) is the
   number of nodes in the necklace of x.
 """
@@ -63,8 +64,8 @@ def balanced(topology: Topology, root: int) -> Forest:
 def near_balanced(topology: Topology, root: int) -> Forest:
     """Return the near-balanced tree, in which nodes of equal displacement share a branch.
 
-    The displacement d of a node is the number of rotations that lead to the node from the generator
-    of its necklace. The branch across dimension d+2 of the root has the nodes of displacement d. So
+    The displacement d of a node is the smallest number of rotations that map the generator of its
+    necklace to the node. The branch across dimension d+2 of the root has the nodes of displacement d. So
     the branch across dimension 2 has one node of every necklace.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.

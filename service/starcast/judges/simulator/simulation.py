@@ -198,7 +198,7 @@ def _count_in_run(same: Mask) -> Counts:
 
 
 def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
-    """Return which rows send to a node to which another node also sends in the same step.
+    """Return which rows add another sender to a node that already receives in the same step.
 
     Args:
         step: the steps, ascending.
