@@ -229,8 +229,9 @@ class Schedule(Displayable):
     def expand(self) -> "Schedule":
         """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
-        Unit numbers change: in an allgather, i becomes source*M + i; in an alltoall,
-        destination*M + i becomes (source*N + destination)*M + i.
+        Unit numbers change: in an allgather, i becomes source*M + i (in reductions, with the
+        destination instead of the source); in an alltoall, destination*M + i becomes
+        (source*N + destination)*M + i.
 
         Raises:
             LimitError: the expanded schedule has more than `MAX_ROWS` rows.

@@ -274,7 +274,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
 
     Raises:
         LimitError: all processes ran out of memory.
-        Exception: the function raised this exception in a process.
+        Exception: an exception that the function raised in one of the processes.
     """
     failures = 0
     text = f"{subject}, at most {budget.left:.0f} s"

@@ -65,8 +65,8 @@ def near_balanced(topology: Topology, root: int) -> Forest:
     """Return the near-balanced tree, in which nodes of equal displacement share a branch.
 
     The displacement d of a node is the smallest number of rotations that map the generator of its
-    necklace to the node. The branch across dimension d+2 of the root has the nodes of displacement d. So
-    the branch across dimension 2 has one node of every necklace.
+    necklace to the node. The branch across dimension d+2 of the root has the nodes of displacement
+    d. So the branch across dimension 2 has one node of every necklace.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """

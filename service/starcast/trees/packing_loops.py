@@ -148,7 +148,7 @@ def grow(
     workspaces: Any,
     stamp: int,
 ) -> int:
-    """Add directed links to trees, in the given order, unless some tree could not be completed.
+    """Add directed links to trees, in order; skip links after which a tree cannot be completed.
 
     Args:
         takers: the tree of each candidate.
