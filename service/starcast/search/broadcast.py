@@ -98,8 +98,8 @@ def clique_bound(graph: Topology) -> int:
     of the clique that may inform a node; every other node, and the root, has k-1. `_more` takes the
     maximum over all ways in which parts can grow, without a limit on the number of parts.
 
-    The bound is attained on S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where
-    counting by degree gives one round less.
+    The bound is attained on S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2},
+    where counting by degree gives one round less.
 
     Args:
         graph: S_{n,k}. The result is 0 for other topologies, and for cliques of more than 20 nodes.
