@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of a hypercube's degree and diameter if it has n! nodes."""
+    """Return n log2 n, the order of growth of a hypercube's degree and diameter for n! nodes."""
     return n * log2(n)
 
 
