@@ -372,7 +372,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter down the binomial tree of Q_k, deepest nodes first: 2^k - 1 steps."""
+    """Return a one-port scatter in 2^k - 1 steps down the binomial tree, deepest nodes first."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]

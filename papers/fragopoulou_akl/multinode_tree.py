@@ -85,7 +85,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check that links lead from the first necklace at distance k to the first at distance k-1.
+    """Check that links lead from the first necklace at distance k to the first necklace at k-1.
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
     N_k1 must lead to the generator of N_(k-1)1, and the same must hold for the rotations of both.
@@ -247,7 +247,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the step in which each node receives the message in algorithm 2.
 
-    The step is ceil(m/(n-1)) for node number m.
+    The step is ceil(m/(n-1)) for the node with number m.
     """
     return np.asarray(-(-m // (check.n - 1)))
 
@@ -298,7 +298,8 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """Return a random numbering of the nodes that section 3.2 allows, int64 ``[nodes]``.
 
-    As Appendix B requires, necklaces whose nodes start with 1 come last within their distance.
+    As Appendix B requires, necklaces whose nodes start with 1 come last among the necklaces at the
+    same distance.
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
@@ -414,7 +415,7 @@ def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
     l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
-    number of nodes.
+    number of nodes at distance K-1.
     """
     n = check.n
     last, necklaces = parity
