@@ -480,8 +480,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. The destinations in a tree follow in the order
-    of the first tree, with their labels rotated like the tree.
+    Each tree carries one unit of a source at a time. In every tree, the destinations follow in the
+    order of the first tree, but with rotated labels.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

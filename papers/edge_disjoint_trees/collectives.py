@@ -184,8 +184,8 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
 
-    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. For large
-    M, the ratio of the total numbers of steps tends to this ratio.
+    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. As the
+    number of messages grows, the ratio of the total steps tends to the ratio of additional steps.
     """
     for messages in range(1, 2 * check.n):
         # Along one tree and along EDT, the number of additional steps for n-1 more messages is the

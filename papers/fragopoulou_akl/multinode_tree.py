@@ -85,7 +85,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check that links lead from the first necklace at distance k to the first necklace at k-1.
+    """Check that links lead from the first necklace at distance k to the first at distance k-1.
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
     N_k1 must lead to the generator of N_(k-1)1, and the same must hold for the rotations of both.
@@ -182,7 +182,10 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by n-1 or more if the parent is not 12..n."""
+    """Check whether a node's number exceeds the number of its parent by n-1 or more, as stated.
+
+    Nodes whose parent is 12..n are not compared. In fact, the parent is only in an earlier cluster.
+    """
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -389,7 +392,10 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the diameter."""
+    """Check whether at least 2(n-1) nodes are at each distance 2, .., K-1; K is the diameter.
+
+    In fact, S_3 has fewer nodes at distance 2.
+    """
     n = check.n
     counts = inner_profile(check)
     k = np.arange(2, len(counts) + 2)
@@ -412,7 +418,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
-    """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
+    """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
     l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
     number of nodes at distance K-1.
@@ -437,7 +443,10 @@ check_rows(
 
 @checks("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
-    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
+    """Check whether at least n-1 nodes at distance K-1 start with 1 if n is odd, as stated.
+
+    K is the diameter. In fact, no such node of S_3 starts with 1.
+    """
     n = check.n
     before_last = check.distances() == diameter(n) - 1
     count = int((stars.symbols(check)[before_last, 0] == 1).sum())

@@ -418,7 +418,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -435,7 +435,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)

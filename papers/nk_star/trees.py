@@ -156,7 +156,10 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
-    """Check that every node farthest from Id has one of the forms listed in the paper's proof."""
+    """Check whether every node farthest from Id has a form that the paper's proof lists.
+
+    In fact, some of these nodes have a form that the proof omits; see `_farthest_forms`.
+    """
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)

@@ -164,8 +164,8 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
 
-    One node has a path that is longer than its distance. The paths of all other nodes avoid this
-    node, and are the shortest of the paths that do.
+    One node has a path that is longer than its distance. All other nodes have the shortest paths
+    that avoid this node.
 
     Returns:
         The tree, or None if no such tree is found.
