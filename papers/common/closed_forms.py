@@ -1,6 +1,6 @@
 """Closed forms from the papers: node counts, distance sums, necklace counts, and pipeline times.
 
-No closed form uses `starcast.costs` or computed arrays, so the closed forms can check both.
+No closed form uses `starcast.costs` or computed arrays, so the closed forms serve to check both.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): one message for each other node, divided among n-1 links."""
+    """Return ceil((n!-1)/(n-1)): messages per link if n-1 links share n!-1 messages evenly."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n with n-1 nodes, all of which start with 1.
+    """Return the number of necklaces of S_n that consist of n-1 nodes, each starting with 1.
 
     The number is computed by Möbius inversion.
     """
@@ -103,14 +103,19 @@ def rule_9_steps(n: int) -> Number:
     The number is exact up to n = 60. For larger n it is an upper bound, because every node that
     starts with 1 is then counted as a separate necklace.
 
-    Necklaces that do not start with 1 have n-1 nodes each. A node that starts with 1 has the
-    distance c + s, where c is the number of cycles of two or more symbols and s the number of
-    symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
-    the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum of
-    the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed, which
-    reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e. This
-    permutation has 1/l cycles of length l on average. Each such cycle consists of gcd(e', d) cycles
-    of symbols, where e' is the number of places by which the node turns the cycle.
+    Necklaces whose nodes do not start with 1 have n-1 nodes each. The distances of the other
+    necklaces are summed by Burnside's lemma: for each of the n-1 powers R^e of the rotation, the
+    distances of the nodes that start with 1 and that R^e leaves unchanged are added, and the total
+    is divided by n-1. If R^e has m cycles of length d on the symbols 2..n, there are d^m m! such
+    nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m is the m-th harmonic number, and
+    P(d) is the sum of gcd(j, d) over j = 1..d.
+
+    The mean is derived as follows. A node that starts with 1 has the distance c + s, where c is the
+    number of cycles of two or more symbols, and s the number of symbols in these cycles. A node
+    that R^e leaves unchanged permutes the m cycles of R^e. On average, this permutation has 1/l
+    cycles of length l. If the node shifts such a cycle by j positions, the cycle consists of
+    gcd(j, d) cycles of symbols. So the symbols 2..n form H_m P(d)/d cycles on average. On average,
+    one of these cycles is a single symbol, which counts neither in c nor in s.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -151,7 +156,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the size of the near-balanced tree's largest subtree over ceil((n!-1)/(n-1))."""
+    """Return the near-balanced tree's largest subtree size divided by ceil((n!-1)/(n-1))."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -317,7 +322,10 @@ class Parameters(NamedTuple):
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def time_of(self, execution: Execution) -> NDArray[Any]:
-        """Return the execution's time at each point; a step lasts as long as its largest packet."""
+        """Return the execution's time at each point of the grid.
+
+        A step takes as long as its largest packet.
+        """
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:

@@ -57,7 +57,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
         check: records whether all nodes have the same degree, and whether two sample nodes have as
             many nodes at each distance as the identity.
         spec: the topology (default: the topology of the check).
-        degree: degree stated by the papers (default: the number of ports of the table).
+        degree: degree stated by the papers (default: the number of ports in the neighbour table).
     """
     network = check.at(spec or check.spec)
     table = network.neighbours
@@ -88,7 +88,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often 1 must be doubled to reach at least ``count``, by repeated doubling."""
+    """Return how often 1 must be doubled to reach at least ``count``, to check `ceil_log2`."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -372,7 +372,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter on Q_k down the binomial tree in 2^k - 1 steps, deepest first."""
+    """Return a one-port scatter in 2^k - 1 steps down the binomial tree, deepest nodes first."""
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -480,8 +480,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. The sequence of destinations in a tree is a
-    rotation of the sequence in the first tree.
+    Each tree carries one unit of a source at a time. In every tree, the destinations follow in the
+    order of the first tree, but with rotated labels.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

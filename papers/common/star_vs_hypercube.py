@@ -52,7 +52,7 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps in which the links can carry all units."""
+    """Return ceil(count/links), the fewest steps in which ``links`` links carry ``count`` units."""
     return ceil(divide(count, links))
 
 
@@ -176,10 +176,10 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check that the lower bounds on S_n and on the hypercube differ by a factor of 1 or log n.
+    """Check the order of growth of the ratio between lower bounds on S_n and on the hypercube.
 
-    Constant factors are ignored: in each given table row, the quotient that ``comparison`` names
-    must be bounded from above and below.
+    In each given table row, the quotient that ``comparison`` names must be bounded from above and
+    below. So the two bounds have the same order, or their orders differ by the factor log n.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

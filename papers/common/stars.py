@@ -114,7 +114,7 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 
 @cached
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether Definition 7 makes each node a generator of its necklace, bool ``[nodes]``.
+    """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
     The necklace of the identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
     """

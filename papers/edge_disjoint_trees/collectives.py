@@ -1,4 +1,4 @@
-"""Checks of Fragopoulou & Akl 1996, sections 4 and 5: broadcasts of M messages, other collectives.
+"""Checks of Fragopoulou & Akl 1996, sections 4 and 5: broadcasts and other collectives.
 
 EDT are the paper's n-1 edge-disjoint spanning trees, starcast's construction `edge-disjoint`. The
 paper calls these trees subtrees, and numbers them 2..n.
@@ -52,7 +52,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return the numbers M of messages to try: 1 to 2n, more than twice the n-1 trees of EDT."""
+    """Return 1..2n, the numbers of messages to try; 2n is more than twice the number of trees."""
     return range(1, 2 * n + 1)
 
 
@@ -89,7 +89,7 @@ def pipelined(tree: Forest, segments: int) -> Schedule:
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield shortest-path trees of the catalogue, then trees drawn at random."""
+    """Yield shortest-path trees of the catalogue, then random shortest-path trees."""
     roots = check.roots()
     for root in (*roots[:3], roots[-1]):
         yield check.forest("greedy", root=root)
@@ -184,8 +184,8 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
 
-    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. For large
-    M, the ratio of the total numbers of steps tends to this ratio.
+    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. As the
+    number of messages grows, the ratio of the total steps tends to the ratio of additional steps.
     """
     for messages in range(1, 2 * check.n):
         # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
@@ -273,7 +273,8 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
     The schedule has the rows of one source. For these rows, the simulator verifies that no two
-    links of a step have the same dimension. Small schedules are also expanded to all sources.
+    links of a step have the same dimension, which excludes conflicts between sources. Small
+    schedules are also expanded to all sources.
     """
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
@@ -386,7 +387,11 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that in a scatter of M messages per node, each source link carries M(n!-1) messages."""
+    """Check that in a scatter along EDT, each link of the source carries M(n!-1) messages.
+
+    M is the number of messages per node. Each of these links carries one copy of every message, so
+    the scatter takes at least M(n!-1) steps.
+    """
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
@@ -410,10 +415,10 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check that scatters of M messages per node take M(n-1) `level_sum` transmissions along EDT.
+    """Check that scatters along EDT take M(n-1) times `level_sum` transmissions.
 
-    Also check that this number has the order of M(n-1) t_n, where t_n is the sum of all distances
-    from a node.
+    M is the number of messages per node. Also check that the number of transmissions has the order
+    of M(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
@@ -425,7 +430,7 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT have no conflicts.
+    """Check that alltoalls along EDT never send two messages over a directed link in a step.
 
     Also check the order of messages: in each subtree, the destinations must be the rotations of the
     destinations in the previous subtree.
@@ -459,7 +464,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT take M n!(n-1) `level_sum` transmissions.
+    """Check that alltoalls along EDT take M n!(n-1) times `level_sum` transmissions.
 
     M is the number of messages per pair of nodes. Also check that the number of transmissions has
     the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.
@@ -472,7 +477,7 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.fault-tolerant", given=in_all_trees("alltoall", messages=(1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: Execution) -> None:
-    """Check that every message of an alltoall takes n-1 paths without common inner nodes."""
+    """Check that an alltoall sends every message along n-1 internally node-disjoint paths."""
     schedule = alltoall.schedule
     messages = alltoall.messages
     order = np.lexsort((schedule.step, schedule.tree, schedule.unit))

@@ -350,9 +350,10 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
-    """Return whether no single fault blocks two copies of a message on their way to one node.
+    """Return whether a broadcast in x copies survives any x-1 faults.
 
-    Every message must also use as many subtrees as it has copies.
+    The criterion: every message uses as many subtrees as it has copies, and no single fault blocks
+    two copies of a message on their way to the same node.
     """
     faults = PossibleFaults(check)
     cuts = blocked_copies(schedule, faults)
@@ -364,7 +365,8 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 def example(check: ClaimCheck) -> None:
     """Check the paper's example: two packets with half of the messages each, on four subtrees.
 
-    Also check that copies on any two subtrees survive any single fault.
+    Also check that if a message is sent along two subtrees (any pair is tried), all healthy nodes
+    receive it despite any single fault.
     """
     for messages in (2, 4):
         schedule = execute_copies(check, "broadcast", messages, 2).schedule
@@ -414,7 +416,8 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
     """Return the first node that misses a message, and the message's source.
 
-    Both are keyword arguments for a finding; the result is empty if no message is missing.
+    The result holds both as keyword arguments for a finding. If no message is missing, the result
+    is empty.
     """
     if simulation.missing == 0 or not simulation.undelivered:
         return {}
@@ -424,7 +427,7 @@ def _first_missing(simulation: Simulation) -> dict[str, int | str]:
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
-    """Return sets of 1 to n-2 faults, each with the identity or a link of the identity.
+    """Return sets of 1 to n-2 faults, each containing the identity or a link of the identity.
 
     The sets of one fault come first, then random sets of several faults.
     """

@@ -55,7 +55,7 @@ def substars(check: ClaimCheck) -> None:
 
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
-    """Check that the nodes with symbol 1 in a given position form S_{n-1} if 1 is removed."""
+    """Check that nodes with symbol 1 in a given position form S_{n-1} if 1 is removed."""
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
@@ -202,7 +202,7 @@ def is_next_to_root(labels: Perms) -> Mask:
 
 
 def children_outside_s1(labels: Perms) -> Mask:
-    """Return C1(x): which dimensions lead from a node x to its children in the tree SPT.
+    """Return C1(x): which dimensions lead from a node x outside S^1 to its children in SPT.
 
     Returns:
         bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
@@ -232,7 +232,8 @@ def children_spt(labels: Perms) -> Mask:
 def children_spg(labels: Perms) -> Mask:
     """Return which dimensions lead from each node to its children in each subtree of SPG.
 
-    In subtree l, a node with symbol 1 in position l also has a child that starts with 1.
+    In subtree l, a node with symbol 1 in position l also has a child that starts with 1, unless the
+    node is a neighbour of the root.
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -308,12 +309,13 @@ def _children_with_s1(labels: Perms) -> Mask:
 
 
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
-    """Mark position m of each node and the correctly placed symbols directly to its left.
+    """Mark position m and the run of correctly placed symbols directly to the left of m.
 
-    The positions 2..n are ordered cyclically. The marked run ends at the first misplaced symbol.
+    The array ``m`` holds one position per node. Position n is to the left of position 2, and the
+    run ends before the first misplaced symbol.
 
     Returns:
-        bool ``[ports, nodes]``.
+        bool ``[ports, nodes]``; row j-2 marks position j.
     """
     n = labels.shape[1]
     nodes = np.arange(len(labels))

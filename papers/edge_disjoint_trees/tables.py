@@ -1,10 +1,10 @@
 """Checks of Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies.
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
-other copies. So the source sends a message over x of its links, a node receives it x times, and
-every path is at least as long as the distance. `BOUNDS` derives a bound for each row from these
-counts, `REASONS` describes the counts in words, and `TABLES` has the formulas that the tables
-state.
+other copies. So the source sends a message over x of its links, a node receives the message x
+times, and every path is at least as long as the distance. `BOUNDS` derives a bound for each row
+from these counts, `REASONS` describes the counts in words, and `TABLES` has the formulas that the
+tables state.
 
 Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes, where k is
 of order n log n.
@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of a hypercube's degree and diameter if it has n! nodes."""
+    """Return n log2 n, the order of growth of a hypercube's degree and diameter for n! nodes."""
     return n * log2(n)
 
 

@@ -39,10 +39,12 @@ _LOWER_TREE = "022222233334332222442234"
 def least_depth(network: CachedTopology) -> int:
     """Return a lower bound on the depth of n-1 edge-disjoint trees rooted at the identity.
 
-    In every tree a node is one level deeper than its parent. Assignments of parents that put a node
-    deeper than a given depth are impossible. If only assignments with larger levels are left, the
-    minimum level of the node rises, which can rule out assignments of its neighbours. If a node has
-    no assignment left, no trees have this depth, and the next depth is tried.
+    The depths 1, 2, .. are tried; the result is the first depth that is not ruled out. An
+    assignment gives a node a parent in each tree, and the node is one level deeper than its parent.
+    Assignments that would put the node deeper than the tried depth are excluded. The remaining
+    assignments determine the node's minimum level in each tree. If this level rises, assignments of
+    the node's neighbours may be excluded too. If a node has no assignment left, the tried depth is
+    ruled out.
     """
     return next(depth for depth in count(1) if _is_possible(network, depth))
 
@@ -62,7 +64,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree, given the port towards its parent.
+    """Return the smallest level of each node in each tree, for each port towards its parent.
 
     The argument ``levels`` holds the smallest level of each node in each tree, ``[trees, nodes]``.
 
@@ -77,7 +79,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return False if `least_depth`'s argument rules out n-1 edge-disjoint trees of this depth."""
+    """Return False if the argument of `least_depth` rules out trees of this depth, else True."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -203,7 +205,10 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that a node's n-1 paths in EDT are disjoint, and exceed its distance by at most 4."""
+    """Check that the n-1 paths to a node in EDT are internally node-disjoint.
+
+    Also check that each of these paths is at most 4 links longer than the node's distance.
+    """
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
@@ -306,7 +311,8 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that R maps each subtree's depth-first traversal in EDT to the next subtree's.
 
-    For every h, the rotation R must map the h-th link of a traversal to the h-th link of the next.
+    For every h, the rotation R must map the h-th link of a traversal to the h-th link of the next
+    traversal. Also check that the h-th links of all traversals have different dimensions.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return

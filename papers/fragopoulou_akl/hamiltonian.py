@@ -319,7 +319,10 @@ def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
 
 
 def sources(schedule: Schedule) -> NDArray[np.int32]:
-    """Return the source of each row's message, if every source has one message."""
+    """Return the source of each row's message, as a rank; 0 in a symmetric schedule.
+
+    Every source must have exactly one message.
+    """
     return np.zeros_like(schedule.unit) if schedule.symmetric else schedule.unit
 
 

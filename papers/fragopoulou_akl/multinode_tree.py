@@ -182,7 +182,10 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that a node's number exceeds its parent's by n-1 or more if the parent is not 12..n."""
+    """Check whether a node's number exceeds the number of its parent by n-1 or more, as stated.
+
+    Nodes whose parent is 12..n are not compared. In fact, the parent is only in an earlier cluster.
+    """
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -247,7 +250,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the step in which each node receives the message in algorithm 2.
 
-    The step is ceil(m/(n-1)) for node number m.
+    The step is ceil(m/(n-1)) for the node with number m.
     """
     return np.asarray(-(-m // (check.n - 1)))
 
@@ -298,7 +301,8 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """Return a random numbering of the nodes that section 3.2 allows, int64 ``[nodes]``.
 
-    As Appendix B requires, necklaces whose nodes start with 1 come last within their distance.
+    As Appendix B requires, necklaces whose nodes start with 1 come last among the necklaces at the
+    same distance.
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
@@ -388,7 +392,10 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the diameter."""
+    """Check whether at least 2(n-1) nodes are at each distance 2, .., K-1; K is the diameter.
+
+    In fact, S_3 has fewer nodes at distance 2.
+    """
     n = check.n
     counts = inner_profile(check)
     k = np.arange(2, len(counts) + 2)
@@ -411,10 +418,10 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
-    """Check that at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
+    """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
     l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
-    number of nodes.
+    number of nodes at distance K-1.
     """
     n = check.n
     last, necklaces = parity
@@ -436,7 +443,10 @@ check_rows(
 
 @checks("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
-    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
+    """Check whether at least n-1 nodes at distance K-1 start with 1 if n is odd, as stated.
+
+    K is the diameter. In fact, no such node of S_3 starts with 1.
+    """
     n = check.n
     before_last = check.distances() == diameter(n) - 1
     count = int((stars.symbols(check)[before_last, 0] == 1).sum())

@@ -396,7 +396,7 @@ def check_conflict_free(
 ) -> None:
     """Check that one source's schedule is valid and never uses a link type twice in a step.
 
-    Up to ``all_sources_nodes`` nodes the schedule of all sources is executed as well.
+    On topologies of up to ``all_sources_nodes`` nodes, the schedule of all sources is executed too.
     """
     check.execute(schedule)
     types = np.unique(schedule.step.astype(np.int64) * (check.n + 1) + schedule.port)
@@ -409,9 +409,10 @@ def check_conflict_free(
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     """Check that an alltoall follows rule 9, or rule 10 for several messages.
 
-    Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause.
-    A necklace gets one group by rule 9. By rule 10, M messages per node to a necklace of p nodes
-    leave in M p/(n-1) groups.
+    A group is the set of messages that leave in the same step; all must go to one necklace. Groups
+    to the nearest necklaces leave first, and messages travel without pause. By rule 9, one group
+    goes to each necklace. By rule 10, with M messages per node, M p/(n-1) groups go to a necklace
+    of p nodes.
     """
     leader = stars.leaders(check)
     distance = check.distances()
@@ -453,7 +454,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the alltoall `necklace` follows rule 9 and has no conflict.
 
-    By rule 9, all nodes serve one necklace after the other; see `check_groups`.
+    By rule 9, all sources send to one necklace after the other; see `check_groups`.
     """
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
@@ -464,7 +465,7 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that the alltoall of rule 9 takes n! t_n transmissions.
 
-    t_n is the sum of the distances from a node.
+    t_n is the sum of all distances from a node.
     """
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)

@@ -159,7 +159,11 @@ def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions
 
 
 def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
-    """Return all nodes' images under the translation of 12..n to a root, and under its inverse."""
+    """Return the images of all nodes under the translation that maps 12..n to a root.
+
+    Returns:
+        the images under the translation, and the images under its inverse.
+    """
     forward = stars.translation(network, root)
     return forward, np.argsort(forward).astype(np.int32)
 
@@ -303,7 +307,7 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return keyword arguments that name the node and dimension of values in ``[nodes, n]``."""
+    """Return keyword arguments for findings: node and dimension of the values in ``[nodes, n]``."""
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
@@ -431,9 +435,9 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes with symbol 1 in position i are only in the subtree of type i.
+    """Check that in the trees of Definition 15, nodes with 1 in position i are only in subtree i.
 
-    Definition 15 defines these subtrees.
+    The root reaches subtree i over its link of type i.
     """
     position = stars.positions(stars.symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
@@ -507,7 +511,7 @@ def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the type of the root's link over which a tree reaches each node.
 
     Returns:
-        int64 ``[nodes]``; 0 for the root and outside the tree.
+        int64 ``[nodes]``; 0 for the root and for nodes outside the tree.
     """
     types = np.zeros(check.nodes, dtype=np.int64)
     types[check.neighbours[:, 0]] = check.ports

@@ -1,6 +1,7 @@
 """Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
 
-The module also checks the rules that list, for each node, the links ("moves") closer to 12..n.
+The module also checks the rules that list, for each node, the links ("moves") that lead closer
+to 12..n.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
-    """Return keyword arguments that name the node and type of values in ``[nodes, types]``."""
+    """Return keyword arguments for findings: node and type of the values in ``[nodes, types]``."""
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
@@ -234,7 +235,7 @@ def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
 
 @checks("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
-    """Check that translations keep link types, and execute translates of several broadcasts."""
+    """Check that translations keep link types, and that translates of broadcasts are valid."""
     neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]

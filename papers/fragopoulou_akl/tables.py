@@ -81,7 +81,7 @@ def pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)): M messages for each other node, divided among n-1 links."""
+    """Return ceil(M(n!-1)/(n-1)): messages per link if n-1 links share M(n!-1) messages evenly."""
     return ceil_div(others(n, messages), n - 1)
 
 
@@ -219,9 +219,9 @@ check_rows(
 
 @checks("FA.S2-optimal")
 def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
-    """Check whether the paper's algorithms for one message attain all lower bounds of section 2.
+    """Check whether the paper's algorithms for one message attain the bounds of section 2.
 
-    There are nine bounds.
+    All nine lower bounds are checked.
     """
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
@@ -497,7 +497,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check how many steps the alltoall of Rule 9 takes, which serves necklace after necklace.
+    """Check the number of steps of Rule 9's alltoall, which sends to necklace after necklace.
 
     The number must equal the sum of the necklaces' distances from 12..n, and a closed form. The
     number divided by the lower bound must have the stated order of growth.

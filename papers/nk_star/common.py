@@ -44,7 +44,7 @@ class Cycles(NamedTuple):
     Attributes:
         end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
         first: first position of the position's internal cycle; -1 on external chains.
-        length: number of positions of that internal cycle; 0 on external chains.
+        length: number of positions on the position's internal cycle; 0 on external chains.
     """
 
     end: NDArray[np.int64]
@@ -216,7 +216,7 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The increase of ``packets`` per segment beyond the largest executed number."""
+        """The increase of ``packets`` for each segment beyond the largest executed number."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
@@ -308,7 +308,7 @@ _ALGORITHM = "nk-greedy with dimension changes"
 def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
     """Return the classes of equivalent links, each as a tuple of ports.
 
-    Automorphisms map every link of a class to every other.
+    Automorphisms map every link of a class to every other link of the class.
     """
     n, k = network.n_and_k
     if k in (1, n - 1):
@@ -324,6 +324,9 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
     Returns:
         fractions ``[levels, classes]``.
+
+    Raises:
+        ValueError: a tree of the construction does not reach every node.
     """
     forest = check.forest(construction)
     depth = check.depths(forest.parent_port)
@@ -427,7 +430,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, a bound on the height of the trees MT (Theorem 7); D is the diameter."""
+    """Return 2D, an upper bound on the height of the trees MT (Theorem 7); D is the diameter."""
     return 2 * nk_diameter(n, k)
 
 
@@ -470,9 +473,12 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link w -> v of the proof above is in all t trees that the proof names.
+    """Return whether each link w -> v of the proof above is in each tree that the proof names.
 
-    The link must also have port k+s.
+    There is one entry per link and tree. It is True only if port k+s leads from w to v.
+
+    Returns:
+        bool ``[pairs of link and tree]``.
     """
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))

@@ -388,7 +388,7 @@ _MAX_N_ON_STAR = 4
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the time: the maximum of start-ups times T_s and a share of m T_c."""
+    """A lower bound on a collective's time: max{`start_ups` T_s, `share` m T_c}."""
 
     collective: str
     ports: str
@@ -398,9 +398,9 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return the number whose base-2 logarithm the lemmas state as a number of start-ups.
+        """Return the number x in the term ceil(log2 x) T_s of the lemmas' one-port bounds.
 
-        This is the number of nodes for a broadcast, and one less for an allgather.
+        x is the number of nodes for a broadcast, and one less for an allgather.
         """
         return nodes - (self.collective == "allgather")
 

@@ -34,10 +34,10 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 def best_number_of_segments(check: ClaimCheck) -> None:
     """Check the closed form q of the real number p of segments that minimizes the time.
 
-    The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For some m, q is
-    rational, and must take the least time of the numbers q/16, 2q/16, ..., 4q; for h = 1, p is
-    halved repeatedly instead. On a grid of T_s and m T_c, the time must decrease before q and
-    increase after it.
+    The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For several m with a
+    rational q, the best of the numbers q/16, 2q/16, .., 4q of segments must be q itself. If h = 1,
+    q is 0, and every halving of p must reduce the time. On a grid of T_s and m T_c, the time must
+    decrease before q and increase after q.
     """
     n, k = check.n_and_k
     h = common.greatest_height(check, ONE_TREE)
@@ -83,9 +83,9 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls or rises as stated, for p = 1/4, 2/4, .. segments.
+    """Yield whether the time falls or rises as stated between adjacent p = 1/4, 2/4, .., 10.
 
-    The time must fall before the optimal p and rise after it.
+    p is the number of segments. The time must fall before the optimal p and rise after it.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -257,10 +257,10 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 
 @checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the number of one-to-all broadcasts in an all-to-all broadcast.
+    """Check whether an all-to-all broadcast consists of N-1 one-to-all broadcasts, as stated.
 
-    The transmissions of the all-to-all broadcast are divided by the transmissions of a one-to-all
-    broadcast.
+    Their number is the ratio of the transmissions of the all-to-all broadcast to those of a single
+    one-to-all broadcast. In fact it is N, the number of nodes.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -418,7 +418,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -435,7 +435,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)

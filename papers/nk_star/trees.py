@@ -156,7 +156,10 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
-    """Check that every node farthest from Id has one of the forms listed in the paper's proof."""
+    """Check whether every node farthest from Id has a form that the paper's proof lists.
+
+    In fact, some of these nodes have a form that the proof omits; see `_farthest_forms`.
+    """
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -175,7 +178,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether each node has a form that the paper's proof lists, or one that it omits.
+    """Return which nodes have a form that the paper's proof lists, and which an omitted form.
 
     The forms describe the cycles and chains of the nodes that are farthest from Id.
 
@@ -186,7 +189,7 @@ def _farthest_forms(
         of_nodes: cycles and chains of all nodes.
 
     Returns:
-        two arrays bool ``[nodes]``.
+        two arrays bool ``[nodes]``: for the listed forms, and for the forms that the proof omits.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -305,7 +308,10 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the largest number of trees SP(R_i(Id)) that use a link with ceil(n/k) - 1."""
+    """Compare the congestion of the trees SP(R_i(Id)) with the stated ceil(n/k) - 1.
+
+    The congestion is the largest number of trees that use the same directed link.
+    """
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):
@@ -396,7 +402,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
 
 @checks("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
-    """Check that the trees MT are spanning trees of a height of at most twice the diameter."""
+    """Check that the trees MT are spanning trees whose height is at most twice the diameter."""
     n, k = check.n_and_k
     height = heights(check, MANY_TREES)
     check.true("it is a spanning tree", height >= 0, i=np.arange(1, n))

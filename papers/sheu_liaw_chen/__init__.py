@@ -97,7 +97,7 @@ STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 @dataclass(frozen=True)
 class PortModel:
-    """How many steps a stream of M messages (M repeated broadcasts) takes under a port model.
+    """The number of steps of a stream of M messages (M repeated broadcasts) under a port model.
 
     Attributes:
         ports: the port model.
@@ -166,7 +166,10 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message has entered every other substar once, over dimension n."""
+    """Check that by step 2, the message enters each substar but the source's exactly once.
+
+    A substar is the set of nodes with the same last symbol; dimension n leads to other substars.
+    """
     schedule = broadcast.schedule
     n = check.n
     substar = stars.symbols(check)[:, -1]
@@ -289,7 +292,7 @@ def one_port_bound(check: ClaimCheck) -> None:
 
 @checks("SLC.LB-allport", memory=STREAMS)
 def all_port_bound(check: ClaimCheck) -> None:
-    """Check that no node is informed before the step equal to its distance from the source."""
+    """Check that a node at distance d from the source receives nothing before step d."""
     bound = diameter(check.n)
     check.equal("greatest distance", check.diameter, bound)
     for schedule, simulation in catalogue_broadcasts(check, "all"):

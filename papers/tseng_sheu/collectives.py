@@ -65,7 +65,7 @@ def algorithm1(ports: str = "all") -> Provider[Execution]:
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
     """Return a provider of executions of Algorithm 2, an allgather along several trees per source.
 
-    The construction ``base`` builds a tree, and its dimension changes are the trees of a source.
+    The construction ``base`` builds a tree, whose dimension changes are the trees of a source.
     Section 5.2 of the paper describes the one-port form of Algorithm 2.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
@@ -251,7 +251,9 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return how many different partners one end of each row's link has in the row's step.
+    """Return for each row the number of different partners of one end of the row's link.
+
+    The partners of an end are the other ends of its rows in the same step.
 
     Args:
         schedule: the schedule.

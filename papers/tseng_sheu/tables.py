@@ -180,7 +180,8 @@ def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction)
     """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
     The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with the times of 64
-    multiples, from 1/16 to 4 times this number. They suffice, because the time is convex in p.
+    multiples, from 1/16 to 4 times this number. These multiples suffice, because the time is convex
+    in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -323,7 +324,7 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute `allgather_by_level`; return its steps and the sum of each step's largest packet.
+    """Execute `allgather_by_level`; return its steps and the sum of the steps' largest packets.
 
     Packets are counted in messages.
     """
@@ -398,8 +399,8 @@ def necklace_startup(check: ClaimCheck) -> None:
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check the number of messages per link in the allgather on the necklace tree.
 
-    The number exceeds an even share by at most the number of nodes in short necklaces. Also check
-    the stated order of growth.
+    The number must exceed an even share, (n!-1)/(n-1), by at most the square root of
+    `short_necklaces_squared`. Also check the stated order of growth.
     """
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.

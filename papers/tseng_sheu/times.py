@@ -451,7 +451,7 @@ SINGLE_TREES = {"2n-3": tables.sheu93, "D_n": tables.day}
 def time_without_pipelining(check: ClaimCheck) -> None:
     """Check the time h'(T_s + m T_c) of a broadcast without segments on a tree of height h'.
 
-    Also check its order of growth.
+    Also check the order of growth of this time.
     """
     collectives.check_sheu93(check, segments=(1,))
     collectives.check_day(check, segments=(1,))
@@ -465,7 +465,7 @@ def time_without_pipelining(check: ClaimCheck) -> None:
 def time_with_pipelining(check: ClaimCheck) -> None:
     """Check the time (h'+p-1)(T_s + m T_c/p) of a broadcast in p segments on a tree of height h'.
 
-    Also check its order of growth for the best integer p.
+    Also check the order of growth of this time for the best integer p.
     """
     collectives.check_sheu93(check)
     collectives.check_day(check)

@@ -164,10 +164,11 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
 
-    One node has a path that is longer than its distance, and all other nodes have shortest paths.
+    One node has a path that is longer than its distance. All other nodes have the shortest paths
+    that avoid this node.
 
     Returns:
-        The tree, or None if there is no such tree.
+        The tree, or None if no such tree is found.
     """
     row = _row_with_detour(network)
     return Tree("tree of height D_n with a detour", 0, row) if len(row) else None

@@ -212,7 +212,10 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
-    """Check that every tree L-hat has the height that Lemma 5 states."""
+    """Check whether every tree L-hat has the height that Lemma 5 states.
+
+    In fact, one tree on S_3 is lower.
+    """
     n = check.n
     correction = check.correction()
     for forest in forests("multiple", roots=2)(check):
