@@ -133,7 +133,7 @@ def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
     assert "other/nodes" in starcast(f"query check {path.parents[1]}").out
 
 
-def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
+def test_an_invalid_query_does_not_affect_other_queries(starcast: Starcast, packs: Path) -> None:
     """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
@@ -155,7 +155,7 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
 def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     starcast: Starcast, packs: Path
 ) -> None:
-    """The queries of both packs are refused; those of other packs are still listed."""
+    """The queries of both packs are refused; queries of other packs are still listed."""
     own = write(packs / "paths" / "shortest-path.cypher")
     for asked in ("show paths/shortest-path", "show tree-path", "check paths", "check"):
         result = starcast(f"query {asked}")
@@ -256,7 +256,7 @@ def test_the_shown_parameters_are_valid_cypher(
 def test_rows_beyond_the_limit_are_reported_on_stderr(
     starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The advice is printed only if the limit was not given on the command line."""
+    """If the command line sets the limit, the advice to raise the limit is not printed."""
     words = "query run substar topology=S4 'pattern=****' -f csv"
     chosen = starcast(f"{words} --limit 5", home=home)
     monkeypatch.setenv("STARCAST_ROW_LIMIT", "5")

@@ -170,7 +170,7 @@ def test_the_end_of_the_input_at_a_confirmation_counts_as_an_interruption(
 @pytest.mark.parametrize(
     ("error", "code"), [(KeyboardInterrupt(), 130), (EOFError(), 2), (BrokenPipeError(32, "x"), 4)]
 )
-def test_exceptions_that_click_would_end_with_code_1_have_a_documented_code(
+def test_exceptions_that_click_maps_to_exit_code_1_get_a_documented_exit_code(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     def fail(*_: object, **__: object) -> None:

@@ -278,7 +278,7 @@ STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
 
 
 def missing(case: Case, messages: int, copies: int) -> int:
-    """Return the number of (node, message) pairs missing after a broadcast with faults."""
+    """Broadcast under faults; return the number of (node, message) pairs that are not delivered."""
     sent = schedule("S4", "broadcast", "edge-disjoint", messages=messages, copies=copies)
     links = [tuple(link.split("-")) for link in case["dead_links"]]
     return simulate(sent, [*case["dead_nodes"], *links]).missing
@@ -310,9 +310,10 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy the converse holds too.
+    """With one copy, the converse holds too.
 
-    With several copies, a node that one copy does not reach can forward another.
+    With several copies it need not: a node that is cut off in one tree can still forward, in this
+    tree, a message that it has received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)
     lacking = missing(case, DISJOINT.trees, copies)

@@ -125,7 +125,7 @@ def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) ->
         return combine(source, results)
 
 
-def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
+def test_tree_ranges_whose_worker_is_killed_have_the_same_heights_and_loads(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")
