@@ -40,7 +40,7 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class Servers:
-    """Neo4j and PostgreSQL, reached directly.
+    """The Neo4j and PostgreSQL servers of a campaign, reached without a proxy.
 
     Attributes:
         address: address of Neo4j.

@@ -83,7 +83,7 @@ def smaller_cluster(n: int) -> Comparisons:
 
 @reimplements("FA.T8.3")
 def number_of_parent(n: int) -> Comparisons:
-    """Find a node whose number exceeds that of its parent by less than n-1."""
+    """Find a node whose number exceeds its parent's number by less than n-1."""
     tree, m, _ = mbst(n)
     for node in nodes(n):
         if distances(identity(n))[node] > 1:
@@ -143,7 +143,7 @@ def named_generators(n: int) -> Comparisons:
 def printed_parents(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's parents, as printed in the paper.
 
-    They follow Definition 15 if ``repeated``, else Definition 13.
+    The dimensions follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     if node == identity(n):
@@ -157,7 +157,7 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 def printed_children(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's children, as printed in the paper.
 
-    They follow Definition 15 if ``repeated``, else Definition 13.
+    The dimensions follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     k = position(node, 1)

@@ -1,7 +1,7 @@
 """A short fault-injection campaign with a fixed seed; `make campaign` runs for some minutes.
 
 Each test performs actions of one kind. An action that violates an invariant fails the test, and
-can be repeated from its seed and number.
+can be reproduced from its seed and number.
 """
 
 import socket

@@ -31,7 +31,7 @@ def execute(plan: dict[str, Any], inputs: list[range], random: Random) -> dict[A
         random: chooses the thread block that continues.
 
     Raises:
-        ValueError: no thread block can continue, or an operation reads what was never written.
+        ValueError: no thread block can continue, or an operation reads memory that was never written.
     """
     memory: dict[Any, int] = {}
     for rank, indices in enumerate(inputs):

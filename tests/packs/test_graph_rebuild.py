@@ -142,7 +142,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next_rebuild(
 
 @pytest.mark.slow
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
-    """The ingest creates the requested artifacts; the others remain recorded as failed."""
+    """The ingest creates the requested artifacts; the other artifacts remain recorded as failed."""
     with pytest.raises(PowerCut):
         over_bolt(few, reporter=breaking("write edges"))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}

@@ -93,7 +93,7 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_one_of_several_concurrent_pairings_succeeds(
+def test_exactly_one_of_several_concurrent_pairings_succeeds(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several databases find a new graph empty at the same time, before it has constraints."""

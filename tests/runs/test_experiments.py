@@ -262,7 +262,7 @@ def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     assert sorted(heard.lines) == sorted(sentences)
 
 
-def test_an_experiment_that_another_process_runs_is_busy(
+def test_an_experiment_that_another_process_uses_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "SAVE_SECONDS", 1)

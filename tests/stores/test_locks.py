@@ -129,7 +129,7 @@ def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
 def test_writers_exclude_a_restore_but_not_each_other(
     lab: Lab, file: Path, migrated: Engine
 ) -> None:
-    """The message of the refused restore names one writer and counts the others."""
+    """The message of the refused restore names one writer and counts the other writers."""
     with (
         sessions.lock_store(migrated, "running the experiment 'a'", Silent()),
         sessions.lock_store(migrated, "checking claims", Silent()),

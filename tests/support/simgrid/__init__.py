@@ -39,8 +39,8 @@ class SimGridRun(NamedTuple):
 
     Attributes:
         time: the end of the execution.
-        ends: when the unit of each executed row arrives; None if the row waits for a unit that
-            never arrives. The rows are those of all sources, sorted by step, sender, port, tree and unit.
+        ends: arrival time of each executed row's unit, or None if the row waits for ever. The rows
+            are those of all sources, sorted by step, sender, port, tree and unit.
     """
 
     time: int | Fraction
