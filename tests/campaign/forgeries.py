@@ -1,7 +1,7 @@
 """Forgeries: records that claim more than is true, which must not be reported as verified.
 
 The exit code of ``records verify`` is 0 only if everything was verified. A wrong record is refused.
-A bound that cannot be checked is reported as such, with another exit code.
+A bound that cannot be checked is reported as unverified, with a different exit code.
 """
 
 import hashlib

@@ -207,7 +207,7 @@ def test_check_before_the_first_ingest_reports_missing_indexes(
     assert bad.code == 6
 
 
-def test_queries_of_the_user_run_by_path_or_name_although_another_query_is_invalid(
+def test_user_queries_run_by_path_or_name_despite_another_invalid_query(
     starcast: Starcast, packs: Path, home: Path, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
@@ -489,7 +489,7 @@ def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) 
     assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]
 
 
-def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported_as_unknown() -> None:
+def test_schema_names_without_stored_data_are_not_reported_as_unknown() -> None:
     texts = [
         f"The label `{name}` does not exist in database `neo4j`." for name in ("Forest", "Oak")
     ]

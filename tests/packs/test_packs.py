@@ -111,7 +111,7 @@ def test_statements_for_older_servers_give_the_expected_rows(graph: Graph, name:
 def test_the_number_of_disjoint_paths_equals_the_maximum_flow(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
-    """All pairs of nodes are tested on S4, those with the identity on S5, and some on S6."""
+    """All pairs of nodes are tested on S4, all pairs with the identity on S5, and some on S6."""
     names = oracle_tools.labels(spec)
     for source in names[:sources]:
         for target in names[:: len(names) // targets]:

@@ -256,7 +256,7 @@ def repeat_until(
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(50, marks=pytest.mark.slow)])
-def test_every_run_is_in_the_store_or_in_a_backup_that_a_restore_has_kept(
+def test_every_run_is_in_the_store_or_in_a_backup_kept_by_a_restore(
     settings: Settings, lab: Lab, file: Path, migrated: Engine, rounds: int
 ) -> None:
     ended = threading.Event()
