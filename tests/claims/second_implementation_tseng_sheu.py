@@ -123,7 +123,7 @@ def hamiltonian_paths(n: int) -> Comparisons:
 def necklaces_by_level(n: int) -> Comparisons:
     """Compare the time of the allgather along the necklace tree with D_n start-ups.
 
-    In step l, messages cross all links from level l-1 to level l. D_n is the diameter.
+    In step l, messages cross all tree links from level l-1 to level l. D_n is the diameter.
     """
     distance = distances(identity(n))
     rows = {row._replace(step=distance[row.receiver]) for row in mbst_copies(n, 1)}
