@@ -1,7 +1,7 @@
 """Forgeries: records that claim more than is true, which must not be reported as verified.
 
 The exit code of ``records verify`` is 0 only if everything was verified. A wrong record is refused.
-A bound that cannot be checked is reported as such, with another exit code.
+A bound that cannot be checked is reported as unverified, with a different exit code.
 """
 
 import hashlib
@@ -74,7 +74,7 @@ def improve_value(folder: Path, draw: Random) -> Path:
 
 
 def exchange_witness(folder: Path, draw: Random) -> Path:
-    """Replace the witness by that of another topology or problem."""
+    """Replace the witness by the witness of another topology or problem."""
     record = choose_record(folder, draw)
     other = choose_record(folder, draw)
     while other.fields["topology"] == record.fields["topology"]:

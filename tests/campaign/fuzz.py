@@ -158,7 +158,7 @@ _EXCHANGE = json.dumps(
 
 
 def _file(name: str) -> tuple[str]:
-    """Return the text of a schedule file in the named format, in a tuple."""
+    """Return a tuple with one text: a schedule file in the named format."""
     return (b"".join(render(_PLAN, name)).decode(),)
 
 

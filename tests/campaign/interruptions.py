@@ -67,7 +67,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
-    """Send a signal, and return the signals that can end the command itself."""
+    """Send a signal to the command or kill a worker; return signals that can end the command."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way in _SIGNALS:
             send, number = _SIGNALS[way]
@@ -79,7 +79,7 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _without_start(done: Done) -> Done:
-    """Discard stderr if Python was interrupted during its imports: a traceback is allowed then."""
+    """Remove stderr if Python was interrupted during its imports, when a traceback is allowed."""
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done
 

@@ -40,7 +40,7 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class Servers:
-    """Neo4j and PostgreSQL, reached directly.
+    """The Neo4j and PostgreSQL servers of a campaign, reached without a proxy.
 
     Attributes:
         address: address of Neo4j.
@@ -125,7 +125,7 @@ class Servers:
         return problems
 
     def check_recovery(self, baseline: str, commands: Iterable[tuple[str, ...]]) -> list[str]:
-        """Finish the work of interrupted commands; return the problems before and after that."""
+        """Finish the work of interrupted commands; return all problems found before and after."""
         problems = self.find_problems(baseline, finished=False)
         problems += self.finish_work(commands)
         return problems + self.find_problems(baseline, finished=True)
@@ -170,7 +170,7 @@ class Servers:
         return json.dumps(rows)
 
     def find_problems(self, baseline: str, *, finished: bool) -> list[str]:
-        """Return the invariants of the stores that are violated.
+        """Return the violated invariants of the stores.
 
         Args:
             baseline: the earlier result of `snapshot`.

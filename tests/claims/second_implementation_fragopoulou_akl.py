@@ -72,7 +72,7 @@ def runs_one_after_another(n: int) -> Comparisons:
 
 @reimplements("FA.MBST-clusters")
 def smaller_cluster(n: int) -> Comparisons:
-    """Find a cluster (the nodes that the MBST reaches in one step) without exactly n-1 nodes."""
+    """Find a cluster (the nodes that the MBST reaches in one step) whose size is not n-1."""
     rows = mbst_copies(n, 1)
     last = len(execute_allgather(rows, n))
     assert last == ceil(Fraction(factorial(n) - 1, n - 1))
@@ -83,7 +83,7 @@ def smaller_cluster(n: int) -> Comparisons:
 
 @reimplements("FA.T8.3")
 def number_of_parent(n: int) -> Comparisons:
-    """Find a node whose number exceeds that of its parent by less than n-1."""
+    """Find a node whose number exceeds its parent's number by less than n-1."""
     tree, m, _ = mbst(n)
     for node in nodes(n):
         if distances(identity(n))[node] > 1:
@@ -143,7 +143,7 @@ def named_generators(n: int) -> Comparisons:
 def printed_parents(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's parents, as printed in the paper.
 
-    They follow Definition 15 if ``repeated``, else Definition 13.
+    The dimensions follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     if node == identity(n):
@@ -157,7 +157,7 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 def printed_children(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's children, as printed in the paper.
 
-    They follow Definition 15 if ``repeated``, else Definition 13.
+    The dimensions follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     k = position(node, 1)
@@ -329,10 +329,10 @@ def hypercube_exchange(_: int) -> Comparisons:
 
 
 def star_over_cube(n: float) -> float:
-    """Return the quotient of the mean distances on both networks.
+    """Return the mean distance in S_n divided by that in a hypercube of as many nodes.
 
     In the table's "any other case", the counts of the one-port alltoall differ by this factor. All
-    other counts are the same on both networks.
+    other counts are the same on the star graph and the hypercube.
     """
     # For huge n, the term 2/n of the mean distance in S_n does not matter.
     return (n + log(n) + 0.5772156649 - 4) / (cube_dimension(n) / 2)

@@ -243,8 +243,8 @@ def execute(
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
     """Broadcast p segments per tree; return the largest packet of each step, in segments.
 
-    If one-port, sub-slots without a transmission take no time. Of all readings of the paper, this
-    one favours the claim most.
+    If one-port, sub-slots without a transmission take no time. Of all readings of the
+    paper, this reading favours the claim most.
     """
     root = identity(k)
     rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))
@@ -327,7 +327,7 @@ def _start_ups(n: int, k: int) -> Comparisons:
 def _one_tree_carries_complete_message(n: int, k: int) -> Comparisons:
     """Check that each link of one tree carries the complete message of m bytes.
 
-    For T_s = 0, this takes n-1 times the stated time, which is that of m/(n-1) bytes.
+    For T_s = 0, this takes n-1 times the stated time, which is the time of m/(n-1) bytes.
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=False)), p) >= 1
@@ -342,7 +342,7 @@ def _one_tree_carries_complete_message(n: int, k: int) -> Comparisons:
 def _one_child_after_the_other(n: int, k: int) -> Comparisons:
     """Check that the source sends the complete message of m bytes to n-1 children in turn.
 
-    For T_s = 0, this takes n-1 times the stated time, which is that of m bytes.
+    For T_s = 0, this takes n-1 times the stated time, which is the time of m bytes.
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=True)), p) >= n - 1
@@ -393,7 +393,7 @@ def _table_and_theorems(n: int, k: int) -> Comparisons:
 def _conclusion_and_tables(n: int, k: int) -> Comparisons:
     """Compare the values quoted in section 9 with Table 1, in the order quoted.
 
-    The values are the same up to the last one, and the comparison ends there.
+    The last value listed here is the first that differs; later values are not compared.
     """
     d, links = diameter(n, k), n - 1
     others = Fraction(len(nodes(n, k)) - 1, links)

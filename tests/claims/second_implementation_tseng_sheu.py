@@ -47,7 +47,7 @@ def heights(n: int) -> Comparisons:
 def execute_algorithm_1(n: int, p: int, one_port: bool) -> int:
     """Return the number of slots of the broadcast by Algorithm 1 with p segments per tree.
 
-    On one-port nodes, each slot has one sub-slot per dimension, and the result is their number.
+    On one-port nodes, each slot has one sub-slot per dimension, and the sub-slots are counted.
     """
     rows = pipelined(multiple(identity(n)), identity(n), segments(n - 1, p))
     if one_port:
@@ -62,8 +62,8 @@ def execute_algorithm_1(n: int, p: int, one_port: bool) -> int:
 def first_late(n: int, one_port: bool = False) -> Comparisons:
     """Find m, T_s and T_c for which every number p of segments takes too long.
 
-    The counterexample also has the best p. Theorem 1 states the time on all-port nodes, and on
-    one-port nodes it is n-1 times that (Theorem 2).
+    The counterexample also has the best p. Theorem 1 states the time on all-port nodes; the time
+    on one-port nodes is n-1 times as long (Theorem 2).
     """
     steps = partial(execute_algorithm_1, n, one_port=one_port)
     factor = n - 1 if one_port else 1
@@ -123,7 +123,7 @@ def hamiltonian_paths(n: int) -> Comparisons:
 def necklaces_by_level(n: int) -> Comparisons:
     """Compare the time of the allgather along the necklace tree with D_n start-ups.
 
-    The tree is used level by level, and D_n is the diameter.
+    In step l, messages cross all tree links from level l-1 to level l. D_n is the diameter.
     """
     distance = distances(identity(n))
     rows = {row._replace(step=distance[row.receiver]) for row in mbst_copies(n, 1)}

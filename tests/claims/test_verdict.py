@@ -144,7 +144,7 @@ def test_sizes_are_sorted_by_n_then_k() -> None:
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
-def test_degenerate_sizes_are_the_extreme_members_of_their_family() -> None:
+def test_smallest_topologies_and_extreme_values_of_k_are_degenerate() -> None:
     assert [is_degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
         True, False, True, True, False, True, False,
     ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""A short part of the campaign, with fixed seeds; `make campaign` runs it for minutes.
+"""A short fault-injection campaign with a fixed seed; `make campaign` runs for some minutes.
 
 Each test performs actions of one kind. An action that violates an invariant fails the test, and
-can be repeated from its seed and number.
+can be reproduced from its seed and number.
 """
 
 import socket
@@ -52,7 +52,7 @@ def servers(
     store_url: URL,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Servers]:
-    """The stores of a campaign: a separate database and a cleared graph, with the baseline."""
+    """A separate database and a cleared graph, filled with the baseline data of a campaign."""
     empty(graph_address, graph_driver)
     with new_database(store_url) as url:
         engine = sessions.connect(url)
@@ -132,7 +132,7 @@ def test_the_summary_counts_actions_results_and_problems() -> None:
 
 @pytest.mark.parametrize("kind", fuzz.TEXTS)
 def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> None:
-    """An invalid example would always be refused for the same error, whatever is changed."""
+    """If an example were invalid, its reader would refuse all copies for the same reason."""
     # The servers that the URIs name refuse connections.
     refused = pytest.raises(UnavailableError) if "URI" in kind else nullcontext()
     with patch.object(fuzz, "damage", lambda _, text: text), refused:

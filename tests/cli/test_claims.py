@@ -133,7 +133,7 @@ def test_verdicts_that_cannot_be_stored_are_still_printed(
     assert result.err.endswith("error: the connection was lost\nhint: start the server\n")
 
 
-def test_changed_lists_the_verdicts_that_differ_between_verification_runs(stored: Starcast) -> None:
+def test_claims_changed_lists_verdicts_that_differ_between_two_runs(stored: Starcast) -> None:
     assert "no verification run" in refused(stored("claims", "changed"), 3)[0]
     assert stored(*LOOK).code == 0
     assert "before run 1" in refused(stored("claims", "changed"), 3)[0]

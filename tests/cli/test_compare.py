@@ -319,10 +319,10 @@ def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
 @pytest.mark.usefixtures("stored")
-def test_the_examples_on_the_page_for_papers_run_and_fit_into_their_columns(
+def test_the_commands_for_a_paper_run_and_their_tables_fit_the_page(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    """The commands of the page write the files that its document includes."""
+    """The commands in docs/for-a-paper.md write the tables that the document there includes."""
     monkeypatch.chdir(tmp_path)
     page = PAPER_PAGE.read_text(encoding="utf-8").partition("## A site to cite")[0]
     for line in "".join(re.findall("```sh\n(.*?)```", page, re.DOTALL)).splitlines():
@@ -340,7 +340,7 @@ def test_the_examples_on_the_page_for_papers_run_and_fit_into_their_columns(
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
 @pytest.mark.usefixtures("networks")
-def test_every_kind_of_table_fits_into_its_column(
+def test_every_kind_of_latex_table_fits_the_page(
     starcast: Starcast, tmp_path: Path, options: str
 ) -> None:
     text = ""

@@ -130,7 +130,7 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 def test_an_impossible_ingest_is_refused(
     starcast: Starcast, stores: Stores, words: str, code: int, error: str, hint: str
 ) -> None:
-    """The error names the invalid value, or nodes, relationships and time. Nothing is stored.
+    """The error names the invalid option, or the size or time beyond the limit. Nothing is stored.
 
     Limits and load methods are checked after the graph has been paired with the database.
     """

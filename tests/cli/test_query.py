@@ -133,7 +133,7 @@ def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
     assert "other/nodes" in starcast(f"query check {path.parents[1]}").out
 
 
-def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
+def test_an_invalid_query_does_not_affect_other_queries(starcast: Starcast, packs: Path) -> None:
     """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
@@ -155,7 +155,7 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
 def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     starcast: Starcast, packs: Path
 ) -> None:
-    """The queries of both packs are refused; those of other packs are still listed."""
+    """The queries of both packs are refused; queries of other packs are still listed."""
     own = write(packs / "paths" / "shortest-path.cypher")
     for asked in ("show paths/shortest-path", "show tree-path", "check paths", "check"):
         result = starcast(f"query {asked}")
@@ -207,7 +207,7 @@ def test_check_before_the_first_ingest_reports_missing_indexes(
     assert bad.code == 6
 
 
-def test_queries_of_the_user_run_by_path_or_name_although_another_query_is_invalid(
+def test_user_queries_run_by_path_or_name_despite_another_invalid_query(
     starcast: Starcast, packs: Path, home: Path, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
@@ -256,7 +256,7 @@ def test_the_shown_parameters_are_valid_cypher(
 def test_rows_beyond_the_limit_are_reported_on_stderr(
     starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The advice is printed only if the limit was not given on the command line."""
+    """If the command line sets the limit, the advice to raise the limit is not printed."""
     words = "query run substar topology=S4 'pattern=****' -f csv"
     chosen = starcast(f"{words} --limit 5", home=home)
     monkeypatch.setenv("STARCAST_ROW_LIMIT", "5")
@@ -489,7 +489,7 @@ def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) 
     assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]
 
 
-def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported_as_unknown() -> None:
+def test_schema_names_without_stored_data_are_not_reported_as_unknown() -> None:
     texts = [
         f"The label `{name}` does not exist in database `neo4j`." for name in ("Forest", "Oak")
     ]

@@ -152,7 +152,7 @@ def test_missing_runs_of_an_experiment_are_reported_by_every_command(
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
-    """A grid that is invalid in this version is listed as stored, and other grids as usual."""
+    """A grid that this version refuses is listed with its stored values, other grids as usual."""
     for name in ("old", "ours"):
         assert starcast(f"experiment run {name} --algorithm multiple {GRID}").code == 0
     with engine.begin() as connection:
@@ -228,7 +228,7 @@ def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction
 def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    """The output of ``experiment grid`` describes the same experiment."""
+    """The file that ``experiment grid`` writes defines the same grid, so no new run is stored."""
     listed = {row["example"]: row for row in starcast("experiment examples -f json").json}
     name = "fragopoulou-akl-1996-table-3"
     assert listed[name]["title"].startswith("Fragopoulou & Akl 1996")

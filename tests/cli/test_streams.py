@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, broken or lack characters; misleading characters."""
+"""Commands on closed, full or broken standard streams; missing and misleading characters."""
 
 import fcntl
 import io
@@ -170,7 +170,7 @@ def test_the_end_of_the_input_at_a_confirmation_counts_as_an_interruption(
 @pytest.mark.parametrize(
     ("error", "code"), [(KeyboardInterrupt(), 130), (EOFError(), 2), (BrokenPipeError(32, "x"), 4)]
 )
-def test_exceptions_that_click_would_end_with_code_1_have_a_documented_code(
+def test_exceptions_that_click_maps_to_exit_code_1_get_a_documented_exit_code(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -197,7 +197,7 @@ def test_writing_an_output_file_does_not_replace_a_pipe(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-def test_an_output_to_stdout_is_written_between_other_output(tmp_path: Path) -> None:
+def test_output_to_dev_stdout_keeps_its_place_between_other_output(tmp_path: Path) -> None:
     script = (
         "import os\nfrom starcast.support.atomic import atomic_write\nos.write(1, b'a\\n')\n"
         "with atomic_write('/dev/stdout') as file:\n    file.write(b'b\\n')\nos.write(1, b'c\\n')"

@@ -297,7 +297,7 @@ def shown_paths(page: Page, spec: str) -> list[list[str]]:
     return paths
 
 
-def test_equal_ends_have_no_disjoint_paths_and_an_unknown_end_is_reported(open_page: Open) -> None:
+def test_a_node_has_no_disjoint_paths_to_itself_or_from_an_unknown_node(open_page: Open) -> None:
     page = open_page("S4", "node=1234&from=1234")
     expect(page.locator("#selection")).to_contain_text("select another node")
     assert page.locator("#selection .disjoint").count() == 0

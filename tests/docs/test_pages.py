@@ -172,7 +172,7 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
 
 
 @pytest.mark.slow
-def test_the_drawing_of_an_answer_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+def test_a_query_drawing_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
     tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
     picture = tab.get_by_role("img", name="The nodes and links of the answer")
     expect(picture).to_be_visible()
@@ -262,7 +262,7 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_topology_without_an_explorer_has_a_page_with_links_to_others(tab: Page) -> None:
+def test_a_page_without_an_explorer_links_to_other_topologies(tab: Page) -> None:
     tab.goto("/explore/S9?schedule=broadcast:greedy")
     expect(tab.get_by_role("alert")).to_contain_text("S9 has 362,880 nodes")
     tab.goto("/explore/s4")
@@ -275,7 +275,7 @@ def test_a_topology_without_an_explorer_has_a_page_with_links_to_others(tab: Pag
 
 
 @pytest.mark.slow
-def test_the_first_page_opens_any_topology_and_shows_the_newest_results(
+def test_the_home_page_opens_any_topology_and_shows_the_newest_results(
     browser: Browser, address: str
 ) -> None:
     with browser.new_context(base_url=address, java_script_enabled=False) as window:

@@ -95,7 +95,7 @@ def test_examples_on_the_python_page_print_the_outputs_shown(
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[tuple[Path, str]]:
-    """Yield the home directory of a reader of the README, and the page with its outputs."""
+    """Run the README's commands in a new home; yield the home, and the README with the outputs."""
     with sessions.work_folder() as folder:
         yield folder, sessions.play_readme(folder)
 

@@ -1,7 +1,7 @@
 """Allgather schedules built row by row, as docs/definitions describes them.
 
-The allgathers of tseng-sheu.md (A5) and nk-star.md send packets of several units; those of
-fragopoulou-akl.md (A2 to A4) send single units.
+The allgathers of tseng-sheu.md (A5) and nk-star.md send packets of several units; the
+allgathers of fragopoulou-akl.md (A2 to A4) send single units.
 """
 
 from collections.abc import Sequence

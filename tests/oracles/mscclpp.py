@@ -1,7 +1,7 @@
 """An executor of MSCCL++ plans with numbers instead of data, which shares no code with starcast.
 
 Thread blocks are interleaved at random, and each operation is executed at once. A chunk is an array
-of `PARTS` numbers; each thread block of a group moves some of them. Contributions to a sum are
+of `PARTS` numbers; each thread block of a group moves some of these. Contributions to a sum are
 distinct random numbers, so that a wrong sum is noticed.
 
 Reference: ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
@@ -31,7 +31,7 @@ def execute(plan: dict[str, Any], inputs: list[range], random: Random) -> dict[A
         random: chooses the thread block that continues.
 
     Raises:
-        ValueError: no thread block can continue, or an operation reads what was never written.
+        ValueError: no thread block can continue, or an operation reads memory never written before.
     """
     memory: dict[Any, int] = {}
     for rank, indices in enumerate(inputs):

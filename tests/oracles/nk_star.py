@@ -36,8 +36,8 @@ def residual(v: Node, x: int) -> Node:
 def across(v: Node, port: int, n: int) -> Node:
     """Return the neighbour of v across a port.
 
-    Ports 2..k swap the first symbol with that in position ``port``. Port k+s replaces it by the
-    symbol s places further, cyclically, among the sorted symbols that can be first.
+    Ports 2..k swap the symbols in positions 1 and ``port``. Port k+s replaces the first symbol by
+    the symbol s places further, cyclically, among the sorted symbols that can be first.
     """
     if port <= len(v):
         return swap(v, port)

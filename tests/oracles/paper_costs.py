@@ -175,7 +175,7 @@ def _theorem_5(net: Size, asked: Asked) -> int:
 
 
 def _with_reductions(forms: Forms) -> Forms:
-    """Add the costs of gathers, reductions and allreduces.
+    """Return the cost functions, with gathers, reductions and allreduces added.
 
     A gather is a reversed scatter, and a reduction is a reversed broadcast or allgather, with the
     same costs. An allreduce is a reduction followed by its reverse.
@@ -308,8 +308,8 @@ def bound_terms(net: Size, collective: str, ports: str) -> tuple[int, Fraction]:
 def least_steps(net: Size, collective: str, asked: Asked) -> int:
     """Return the lower bound on the number of steps.
 
-    The bound is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a broadcast
-    or reduce, the steps that the last message takes along its path are added.
+    The bound is stated by Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a
+    broadcast or reduce, the steps that the last message takes along its path are added.
     """
     start_ups, through = bound_terms(net, collective, asked.ports)
     full = ceil(asked.sent * through)

@@ -122,8 +122,8 @@ def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
 def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
     """Return the rows of a one-port scatter by Rule 8: one message departs per step.
 
-    Messages over dimension 2 of the root go first, then those over 3, and so on; for each
-    dimension, those to the farthest nodes go first.
+    Messages over dimension 2 of the root go first, then messages over dimension 3, and so on; for
+    each dimension, messages to the farthest nodes go first.
     """
 
     def turn(message: Message) -> tuple[int, tuple[int, int, int]]:
@@ -179,7 +179,7 @@ def rule_10(root: Node, messages: int) -> list[Row]:
 def one_port_exchange(root: Node, messages: int) -> list[Row]:
     """Return the rows of one source in the one-port alltoall.
 
-    One message travels at a time, those to the nearest nodes first.
+    One message travels at a time; messages to the nearest nodes go first.
     """
     rows, clock = list[Row](), 0
     sent = near_balanced_messages(root, messages)

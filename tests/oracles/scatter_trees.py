@@ -129,7 +129,7 @@ def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
 def balanced(root: Node, copy: int = 0) -> Tree:
     """Return the balanced tree of Algorithm 1 for a copy, counted from 0.
 
-    The numbers of its nodes continue those of the previous copy.
+    The numbers of its nodes start after the last number of the previous copy.
     """
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))

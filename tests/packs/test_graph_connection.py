@@ -153,7 +153,7 @@ def test_a_large_row_limit_does_not_allow_rows_of_any_size(graph: Graph) -> None
 def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The parser of the server ignores the limit: its stack overflows, and its thread ends."""
+    """The parser's stack overflows, and the server's thread ends without sending a reply."""
     monkeypatch.setattr(answer_limits, "_GRACE_SECONDS", 0.5)
     with pytest.raises(LimitError, match=r"longer than 0\.5 s and was stopped"):
         graph.run(f"RETURN {'NOT ' * 1_000}true AS x", timeout=0.5)
@@ -177,7 +177,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 def refused(
     address: GraphAddress, kind: type[StarcastError] = UnavailableError, **changes: str
 ) -> StarcastError:
-    """Return the error raised when the address is opened with the given changes."""
+    """Return the error of a connection attempt after changing some fields of the address."""
     with pytest.raises(kind) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
@@ -280,7 +280,7 @@ def test_an_unknown_host_is_named_in_the_error(graph_address: GraphAddress) -> N
 
 
 def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
-    """Return the address with another scheme."""
+    """Return the address with the given URI scheme, such as ``bolt+s``."""
     return dataclasses.replace(address, uri=f"{scheme}://{address.uri.partition('://')[2]}")
 
 
@@ -317,7 +317,7 @@ def test_a_server_without_tls_is_refused(graph_address: GraphAddress, scheme: st
 def test_a_server_that_requires_tls_refuses_a_connection_without_tls(
     graph_address: GraphAddress, certificate: Path
 ) -> None:
-    """The server closes the connection, perhaps after a TLS alert, which is not a Bolt version."""
+    """Before the server closes the connection, it may send a TLS alert, which is not Bolt."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("private.key"))
 

@@ -177,7 +177,8 @@ EDITS = ROW_EDITS | OTHER_EDITS | NOT_REPAIRED
 def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> None:
     """Verification names the artifacts that differ, and a rebuild repairs them.
 
-    The counts and checksums of edited rows differ both in a scan of the store and in pages of keys.
+    Edited rows are found by `verify`, which scans the entire store, and by `check_artifact`, which
+    reads one artifact in pages.
     """
     cypher, artifacts = EDITS[name]
     stores.graph.write(cypher)

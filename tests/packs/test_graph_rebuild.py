@@ -36,7 +36,7 @@ def stores(stores: Stores) -> Stores:
 
 
 def assert_correct(stores: Stores) -> None:
-    """Check that everything is stored, and that verification finds no problem."""
+    """Check that both stores hold the planned artifacts, and that verification finds no problem."""
     assert verify(stores, checksums=True) == []
     assert_stored(stores, PLAN)
 
@@ -67,7 +67,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
 
 
 def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph: Graph) -> None:
-    """The mark names the store that owns the graph. Graphs of other programs are not verified."""
+    """The mark names the store that owns the graph. A graph of another program is not verified."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -142,7 +142,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next_rebuild(
 
 @pytest.mark.slow
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
-    """The ingest creates the requested artifacts; the others remain recorded as failed."""
+    """The ingest creates the requested artifacts; the other artifacts remain recorded as failed."""
     with pytest.raises(PowerCut):
         over_bolt(few, reporter=breaking("write edges"))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
@@ -154,7 +154,7 @@ def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
 
 
 def test_nodes_of_other_programs_are_kept(stores: Stores) -> None:
-    """The data of other programs have other labels, or lack starcast's properties."""
+    """The nodes have a foreign label, no label, or the label `Node` without its properties."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"
@@ -171,7 +171,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores) -> None:
 
 @pytest.mark.slow
 def test_foreign_relationships_are_deleted_only_with_the_option(stores: Stores) -> None:
-    """Recreating nodes would delete their foreign relationships. A rebuild of trees keeps them."""
+    """Recreating nodes deletes their foreign relationships; a rebuild of trees keeps the nodes."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(

@@ -36,8 +36,8 @@ def listed(part: Rows) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     "spec", ["S2", "S3", "S4", "S5", "S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"]
 )
-def test_links_have_the_port_of_the_lower_rank(spec: str) -> None:
-    """Only this port is stored, although the ports at the two ends of a residual link differ."""
+def test_a_link_is_stored_with_the_port_at_its_lower_ranked_node(spec: str) -> None:
+    """Only this port is stored, although a residual link has different ports at its two ends."""
     network = topology(spec)
     across = {port: network.neighbours(port).tolist() for port in network.ports}
     expected = [
@@ -193,8 +193,8 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
 ) -> None:
     """Batches of a star graph touch fewer nodes than blocks of consecutive rows.
 
-    In a hypercube, consecutive rows touch few nodes already, since ranks are in the order of
-    subcubes. Its batches may touch a few more, because of the rows between the halves.
+    In a hypercube, consecutive rows already touch few nodes, since a subcube has consecutive ranks.
+    Its batches may touch a few more, since links between the two halves form separate batches.
     """
     links = graph_artifact(topology(spec)).rows
     size = len(links) // 6

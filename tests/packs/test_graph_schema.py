@@ -1,4 +1,4 @@
-"""The declarations of the schema are well formed, and the server has exactly what is declared."""
+"""Schema declarations are well formed, and match the server's constraints and indexes exactly."""
 
 import itertools
 import re

@@ -93,7 +93,7 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_one_of_several_concurrent_pairings_succeeds(
+def test_exactly_one_of_several_concurrent_pairings_succeeds(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several databases find a new graph empty at the same time, before it has constraints."""
@@ -147,7 +147,7 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
 def test_the_batch_size_does_not_change_the_result(
     graph: Graph, bolt: BoltWriter, batch: int
 ) -> None:
-    """A batch may end between rows with the same start node. Every row advances the progress."""
+    """A batch may end between rows with the same start node. The progress counts all rows."""
     bolt.prepare()
     network, writer, written = topology("S3"), BoltWriter(graph, batch), list[int]()
     writer.begin(graph_artifact(network))

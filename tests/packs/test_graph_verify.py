@@ -68,7 +68,7 @@ def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
 
 @pytest.mark.slow
 def test_a_changed_key_is_described(stored: Stores) -> None:
-    """Keys identify the ends of relationships, so the rows at the node differ."""
+    """Keys identify the ends of relationships, so the relationships of the node differ too."""
     stored.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     lines = described(verify(stored))
     assert "S4: the key, rank, label, title, is_switch or topology of node 4321 differs" in lines
@@ -260,7 +260,7 @@ def test_a_missing_or_wrong_index_is_described_and_recreated(
 
 
 def test_the_constraint_of_an_earlier_version_serves_as_the_index(stored: Stores) -> None:
-    """A store with that constraint can be written to and need not be rebuilt."""
+    """A store with the constraint instead of the index can be used and need not be rebuilt."""
     name = "starcast_node_topology_rank"
     stored.graph.write(f"DROP INDEX {name}")
     stored.graph.write(

@@ -93,8 +93,8 @@ OLDER = [name for name, query in QUERIES.items() if query.for_server("5.26.30") 
 
 
 @pytest.mark.parametrize("name", OLDER)
-def test_the_statement_for_older_servers_gives_the_same_rows(graph: Graph, name: str) -> None:
-    """Newer servers accept this statement too, so it can be tested on the same server."""
+def test_statements_for_older_servers_give_the_expected_rows(graph: Graph, name: str) -> None:
+    """Newer servers accept these statements too, so one server suffices for the test."""
     query = QUERIES[name].for_server("5.26.30")
     assert "CYPHER 25" not in query.cypher
     for case in ORACLES[name].cases:
@@ -111,7 +111,7 @@ def test_the_statement_for_older_servers_gives_the_same_rows(graph: Graph, name:
 def test_the_number_of_disjoint_paths_equals_the_maximum_flow(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
-    """All pairs of nodes are tested on S4, those with the identity on S5, and some on S6."""
+    """All pairs of nodes are tested on S4, all pairs with the identity on S5, and some on S6."""
     names = oracle_tools.labels(spec)
     for source in names[:sources]:
         for target in names[:: len(names) // targets]:
@@ -278,7 +278,7 @@ STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
 
 
 def missing(case: Case, messages: int, copies: int) -> int:
-    """Return the number of (node, message) pairs missing after a broadcast with faults."""
+    """Broadcast under faults; return the number of (node, message) pairs that are not delivered."""
     sent = schedule("S4", "broadcast", "edge-disjoint", messages=messages, copies=copies)
     links = [tuple(link.split("-")) for link in case["dead_links"]]
     return simulate(sent, [*case["dead_nodes"], *links]).missing
@@ -310,9 +310,10 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy the converse holds too.
+    """With one copy, the converse holds too.
 
-    With several copies, a node that one copy does not reach can forward another.
+    With several copies it need not: a node that is cut off in one tree can still forward, in this
+    tree, a message that it has received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)
     lacking = missing(case, DISJOINT.trees, copies)

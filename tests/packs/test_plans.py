@@ -163,7 +163,7 @@ def test_the_check_on_the_server_finds_problems_of_bad_queries(
     assert any(words in problem for problem in find_problems(graph, own_query(body)))
 
 
-def test_the_check_reports_all_problems_at_once(graph: Graph) -> None:
+def test_the_check_on_the_server_reports_all_problems_at_once(graph: Graph) -> None:
     body = "MATCH (m:Node), (n:Nod) RETURN m.rank + n.rank AS b, m.rnk AS c"
     problems = find_problems(graph, own_query(body))
     words = ("'a' is declared", "'b' is returned", "'c' is returned", "`Nod`", "`rnk`", "Cartesian")

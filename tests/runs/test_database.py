@@ -349,8 +349,8 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
     """Disable garbage collection in a test, since Python ignores interrupts during a collection.
 
-    Afterwards, a collection closes interrupted connections; while one is open, dropping the
-    database takes up to a minute.
+    Afterwards, a collection closes interrupted connections. While such a connection is open,
+    dropping the database takes up to a minute.
     """
     gc.collect()
     gc.disable()

@@ -241,7 +241,7 @@ def test_a_long_statement_is_not_mistaken_for_a_silent_server(through: Engine) -
     execute(through, "select pg_sleep(7)", "select 1")
 
 
-def test_waiting_for_a_lock_is_no_sign_of_a_silent_server(through: Engine, bare: Engine) -> None:
+def test_a_lock_wait_is_not_mistaken_for_a_silent_server(through: Engine, bare: Engine) -> None:
     with bare.begin() as holder:
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)

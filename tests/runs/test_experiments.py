@@ -262,7 +262,7 @@ def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     assert sorted(heard.lines) == sorted(sentences)
 
 
-def test_an_experiment_that_another_process_runs_is_busy(
+def test_an_experiment_that_another_process_uses_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "SAVE_SECONDS", 1)
@@ -283,7 +283,7 @@ def test_a_repeated_single_run_replaces_the_earlier_one(engine: Engine) -> None:
     assert scalars(engine, "select count(*) from run") == [2]
 
 
-def test_a_grid_is_not_run_under_the_name_of_a_collection_of_single_runs(engine: Engine) -> None:
+def test_a_grid_cannot_use_the_name_of_a_collection_of_single_runs(engine: Engine) -> None:
     run_once(engine, GRID.points()[0], "single")
     with pytest.raises(InputError, match="'single' is a collection of single runs"):
         run_experiment(engine, "single", GRID, Silent())

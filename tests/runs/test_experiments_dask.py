@@ -85,7 +85,7 @@ def killer(cluster_of_two: Cluster) -> Iterator[Countdown]:
     assert reporter.left < 0, "at most one result arrived"
 
 
-def test_an_experiment_whose_worker_is_killed_stores_the_same_runs_as_a_local_one(
+def test_a_killed_worker_does_not_change_the_runs_of_an_experiment(
     engine: Engine, killer: Countdown, executor: DaskExecutor
 ) -> None:
     outcome = run_experiment(engine, "dask", GRID, killer, executor=executor)
@@ -125,7 +125,7 @@ def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) ->
         return combine(source, results)
 
 
-def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
+def test_tree_ranges_whose_worker_is_killed_have_the_same_heights_and_loads(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")

@@ -156,7 +156,7 @@ def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engin
 
 
 @pytest.mark.slow
-def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: Engine) -> None:
+def test_an_experiment_in_use_is_reported_as_busy(file: Path, colleague: Engine) -> None:
     with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
         import_experiments(colleague, file)
 

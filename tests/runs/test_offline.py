@@ -55,7 +55,7 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack with the old artifacts, in a home folder whose name needs quoting."""
+    """A stack that holds the artifacts of `OLD`, in a home folder whose name needs quoting."""
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:

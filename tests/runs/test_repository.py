@@ -50,8 +50,8 @@ def store_run(engine: Engine) -> int:
         return repository.save_run(session, experiment, run, execution.profile).id or 0
 
 
-def test_structures_saved_twice_have_one_row_with_their_metrics(engine: Engine) -> None:
-    """The ingest tests compare all other stored values, by `assert_stored`."""
+def test_artifacts_that_are_saved_twice_have_one_row_each(engine: Engine) -> None:
+    """The rows have the metrics, too; `assert_stored` compares all values in the ingest tests."""
     built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
     grown = built.forest
     assert grown is not None

@@ -29,7 +29,7 @@ from support.plans import plan
 def test_an_artifact_is_rebuilt_from_its_id(
     engine: Engine, spec: str, trees: str, root: str
 ) -> None:
-    """The artifact is built without stored data, and has the same kind, id and size."""
+    """The artifact is built without stored data, and has the planned kind, id and size."""
     chosen = plan(spec, trees, "all", root, "both").artifacts
     with open_session(engine) as session:
         for artifact in chosen:

@@ -294,7 +294,7 @@ def test_the_faster_load_method_is_chosen(
 
 
 def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> None:
-    """A server that has just started needs a bounded extra time. The message states both times."""
+    """The additional time is bounded; the message states the time with and without it."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
@@ -337,7 +337,7 @@ def test_the_faster_method_for_dropping_artifacts_is_chosen(
     embedded: bool,
     expected: LoadMethod,
 ) -> None:
-    """The methods are deletion over Bolt and, within the row limit, an import of what remains."""
+    """Artifacts are dropped over Bolt or, within the row limit, by a new import of all others."""
     choice = choose_deletion(requested, dropped, remaining, embedded)
     assert choice.method is expected
     gone, kept = Estimate.of(dropped), Estimate.of(remaining)

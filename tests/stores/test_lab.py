@@ -249,7 +249,7 @@ def test_a_closed_lab_refuses_every_operation_with_a_hint(filled: Lab, tmp_path:
     assert comparison.to_polars().height == len(comparison)
 
 
-def test_the_error_for_a_server_that_is_not_running_says_how_to_start_it(
+def test_the_error_for_a_stopped_server_says_how_to_start_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UnavailableError, match="is not running") as refusal:

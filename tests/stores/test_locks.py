@@ -129,7 +129,7 @@ def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
 def test_writers_exclude_a_restore_but_not_each_other(
     lab: Lab, file: Path, migrated: Engine
 ) -> None:
-    """The message of the refused restore names one writer and counts the others."""
+    """The message of the refused restore names one writer and counts the other writers."""
     with (
         sessions.lock_store(migrated, "running the experiment 'a'", Silent()),
         sessions.lock_store(migrated, "checking claims", Silent()),
@@ -256,7 +256,7 @@ def repeat_until(
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(50, marks=pytest.mark.slow)])
-def test_every_run_is_in_the_store_or_in_a_backup_that_a_restore_has_kept(
+def test_every_run_is_in_the_store_or_in_a_backup_kept_by_a_restore(
     settings: Settings, lab: Lab, file: Path, migrated: Engine, rounds: int
 ) -> None:
     ended = threading.Event()

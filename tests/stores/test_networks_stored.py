@@ -331,7 +331,7 @@ def test_saving_a_network_returns_whether_it_is_new(lab: Lab) -> None:
 def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     lab: Lab, forget: Callable[[], None]
 ) -> None:
-    """The links of a topology with equal links have no such properties."""
+    """In the graph, links of a topology with equal links have neither property."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     lab.ingest("S3", trees="greedy")
     lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
@@ -379,7 +379,7 @@ def test_experiments_on_networks_with_unequal_links_are_stored_and_exchanged(
     assert set(lab.reproduce("far")["agrees"]) == {True}
 
 
-def test_roots_of_experiments_are_stored_and_matched(
+def test_roots_of_experiments_are_stored_and_matched_in_comparisons(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.add_network(edges)["spec"]

@@ -51,7 +51,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 def test_every_spec_of_a_family_can_be_stored(
     stores: Stores, load: Callable[[str], None], pattern: str, spec: str
 ) -> None:
-    """The decorator, the tables and experiments accept the same specs."""
+    """Every spec that the decorator accepts is also accepted by the tables and by experiments."""
     load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
     request = plan(spec, ["breadth-first"])
     ingest(stores, request)

@@ -120,7 +120,7 @@ def read_state(engine: Engine) -> tuple[int, int, str]:
         return row.value, row.bound, row.verification
 
 
-def test_a_forged_record_does_not_become_verified_by_a_true_one(engine: Engine) -> None:
+def test_a_true_record_replaces_a_forged_one_and_is_not_replaced_by_it(engine: Engine) -> None:
     assert store(engine, FORGED, state="not made again") == 1
     assert read_state(engine) == (5, 5, "not made again")
     assert store(engine, FOUR_ROUNDS) == 1
@@ -153,7 +153,7 @@ def test_two_records_stored_in_either_order_give_the_same_result(
         assert read_state(engine) == expected
 
 
-def test_concurrently_stored_records_leave_the_best(engine: Engine) -> None:
+def test_of_concurrently_stored_records_the_best_is_kept(engine: Engine) -> None:
     for _ in range(5):
         execute(engine, "delete from record")
         with ThreadPoolExecutor(4) as pool:
@@ -200,7 +200,7 @@ def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> 
     assert stored.columns == (*lab.records().columns, "verification")
 
 
-def test_records_stored_without_repeating_proofs_are_marked_as_such(lab: Lab) -> None:
+def test_bounds_whose_proofs_are_not_regenerated_are_marked_when_stored(lab: Lab) -> None:
     assert lab.store_records(proofs=False)["stored"] == 3
     rows = lab.records(stored=True)
     found = {row["problem"]: row["verification"] for row in rows}

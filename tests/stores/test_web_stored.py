@@ -218,9 +218,7 @@ def test_the_rights_of_the_reader_role_suffice_for_the_pages(
     service.close()
 
 
-def test_an_experiment_page_shows_start_times_and_machine_symbols(
-    client: TestClient,
-) -> None:
+def test_an_experiment_page_shows_start_times_and_the_symbol_t_s(client: TestClient) -> None:
     page = client.get("/experiments/ours").text
     assert re.search(r"<td>20\d\d-\d\d-\d\d \d\d:\d\d</td>", page)
     assert "t_s" in page

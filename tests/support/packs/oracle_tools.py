@@ -34,8 +34,8 @@ class Oracle:
     Attributes:
         cases: the parameter sets to run the query with.
         rows: returns the expected rows for a parameter set.
-        judge: checks a result if several results are valid; otherwise it must equal ``rows``.
-        specs: the topologies to which the query applies; at least one parameter set uses each.
+        judge: checks a result if several are valid; None if the result must equal ``rows``.
+        specs: the topologies to which the query applies; each is in at least one parameter set.
     """
 
     cases: tuple[Case, ...]
@@ -66,7 +66,7 @@ def oracle(
     Args:
         name: the name of the query.
         columns: the names of the columns, in the order of the values.
-        order: the columns by which the rows are sorted; after a minus, in descending order.
+        order: the columns by which rows are sorted; a leading minus means descending order.
     """
     names = columns.split()
     keys = [(key.removeprefix("-"), -1 if key.startswith("-") else 1) for key in order.split()]

@@ -143,7 +143,7 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield the nodes and messages that faults cut off, with trees in turn and for any choice."""
+    """Yield one row: losses if copies use trees in turn, worst losses, and sufficient copies."""
     trees = trees_of(forest)
     assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
     spec = spec_of(forest)

@@ -197,7 +197,7 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> Iterator[Valu
 
 
 def judge_connectivity(case: Case, rows: list[Row]) -> None:
-    """Check the number of paths, and that the cut is small enough and separates the two nodes."""
+    """Check the connectivity, and that the cut has minimum size and separates the two nodes."""
     (row,) = rows
     (expected,) = connectivity(**case)
     assert {name: row[name] for name in expected} == expected

@@ -131,7 +131,7 @@ def activity(schedule: str, node: Label) -> Iterator[Values]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return the node that holds a unit first: its source if there are several, else the root."""
+    """Return the first holder of a unit: its source if there are several sources, else the root."""
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     has_sources = stored.collective == "gather" or schedule.endswith(f":{EXPANDED}")

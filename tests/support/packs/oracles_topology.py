@@ -113,7 +113,7 @@ def rotated(label: Label) -> Label:
 
 
 def necklace_cases() -> Iterator[Case]:
-    """Yield every node of S4, and nodes of larger stars whose necklaces have 1, 2 and 4 nodes."""
+    """Yield a few nodes of every topology, all of S4, and some of S5 and S6 by necklace size."""
     yield from topology_node_cases()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
     yield from (

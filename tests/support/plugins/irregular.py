@@ -140,7 +140,7 @@ def barbell(_: int) -> Topology:
 
 @starcast.family("hubs", pattern=r"Hubs(\d+)", noun="hub networks", source="tests")
 def hubs(n: int) -> list[tuple[int, int]]:
-    """Return links from each node to two earlier nodes; nodes of low rank have the most links."""
+    """Return links from each node to one or two earlier nodes; low ranks have the most links."""
     return [(node, end) for node in range(1, n) for end in {node // 3, node // 7}]
 
 

@@ -39,8 +39,8 @@ class SimGridRun(NamedTuple):
 
     Attributes:
         time: the end of the execution.
-        ends: when the unit of each executed row arrives, or None if it waits for a unit that never
-            arrives. The rows are those of all sources, sorted by step, sender, port, tree and unit.
+        ends: arrival time of each executed row's unit, or None if the row waits for ever. The rows
+            are those of all sources, sorted by step, sender, port, tree and unit.
     """
 
     time: int | Fraction
@@ -102,7 +102,7 @@ def run_simgrid(
 
 
 def execute_rows(problems: Sequence[SimGridProblem], installation: Path | None) -> list[SimGridRun]:
-    """Execute rows with SimGrid, like `run_simgrid` but whether or not the rows are valid."""
+    """Execute rows with SimGrid like `run_simgrid`, but without checking that they are valid."""
     runs = []
     results = _run_program([_describe(problem) for problem in problems], installation)
     for result, problem in zip(results, problems, strict=True):

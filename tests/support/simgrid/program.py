@@ -106,7 +106,7 @@ class Sums:
 
 
 class Processes:
-    """The processes of all packets, and what each node holds.
+    """The processes of all packets, and the units or sums that each node holds.
 
     Args:
         simgrid: SimGrid's module.
