@@ -566,7 +566,8 @@ def parse_xml(
             The document type is not fetched.
 
     Raises:
-        InputError: the text is not XML, or has another document type, which could define entities.
+        InputError: the text is not XML, or declares a document type other than ``doctype``, which
+            could define entities.
     """
 
     def check_doctype(name: str, _system: object, _public: object, has_declarations: int) -> None:

@@ -50,7 +50,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 class ArrayArchive:
-    """The arrays of an npz archive. An array is read only if its size agrees with its header.
+    """The arrays of an npz archive. An array is refused unless its size agrees with its header.
 
     Args:
         source: name of the input in messages.

@@ -26,6 +26,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     total length.
 
     Args:
+        topology: the topology that contains the two nodes.
         source: rank of the first node of all paths.
         target: rank of the last node of all paths.
 

@@ -52,7 +52,7 @@ class ArrangementGraph(Topology):
     _keeps_tables = True
 
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node, by cycle structure."""
+        """Return the number of nodes at each distance from any node, without a node array."""
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
