@@ -221,7 +221,7 @@ def read_text(value: Any) -> str | None:
     """Check that a value is a string or None, and return it.
 
     Raises:
-        TypeError: the value has another type.
+        TypeError: the value is neither a string nor None.
     """
     if not isinstance(value, str | None):
         raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")

@@ -147,7 +147,7 @@ def read_number(text: str, line: int) -> int:
     """Return a non-negative integer of up to twelve digits.
 
     Raises:
-        InputError: the text is not such an integer.
+        InputError: the text is not a non-negative integer of up to twelve digits.
     """
     if not _NUMBER.fullmatch(text):
         fail_at(line, f"has '{text}' instead of a number")

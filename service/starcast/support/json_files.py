@@ -138,7 +138,7 @@ def _check_characters(text: str, value: object) -> None:
         value: the parsed value of the text.
 
     Raises:
-        ValueError: the text contains one of these characters.
+        ValueError: the text contains an unpaired surrogate or NUL.
     """
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":

@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: the table lacks one of these columns.
+            InputError: the table lacks one of the given columns.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]

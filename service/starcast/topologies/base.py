@@ -252,7 +252,7 @@ class Topology(Displayable, ABC):
             link at the port is its own neighbour.
 
         Raises:
-            InputError: there is no such port or rank.
+            InputError: the topology has no such port, or no node has one of the ranks.
 
         Example:
             >>> topology("S5").label(topology("S5").neighbours(5)[0])
@@ -290,7 +290,7 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; arrays over one fit into the CPU cache."""
+        """Return slices that cover all ranks; arrays over a slice fit into the CPU cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
@@ -402,7 +402,7 @@ class Topology(Displayable, ABC):
         """Return the rank of a node that is given by its label or its rank.
 
         Raises:
-            InputError: there is no such node.
+            InputError: no node has this label or rank.
         """
         if isinstance(node, str):
             return self.rank(node)
@@ -422,7 +422,7 @@ class Topology(Displayable, ABC):
         """Return the rank of a root, given by its label or its rank; a root must be an endpoint.
 
         Raises:
-            InputError: there is no such node, or it is a switch.
+            InputError: no node has this label or rank, or the node is a switch.
         """
         rank = self.node(node)
         if rank >= self.endpoints:
@@ -488,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter; None if the topology is a network that is too large to compute it."""
+    """Return the diameter; None if the topology is too large a network to compute it exactly."""
     try:
         return topology.diameter
     except LimitError:
@@ -499,7 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
     All outputs that show a topology select from these properties. In a network that is too large to
-    compute distances, the values for distances are None.
+    compute all distances, the values that depend on distances are None.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None

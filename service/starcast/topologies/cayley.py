@@ -175,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse: for symbol s at position p, p with the sign of s at position |s|."""
+        """Return the inverse: symbol s at position p puts p, with the sign of s, in place |s|."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -310,7 +310,7 @@ class Subgroup(Permutations):
         generators: the generators, as elements of ``whole``.
 
     Raises:
-        InputError: the generators generate more than `_MAX_SUBGROUP` elements.
+        InputError: the generators generate too many elements; the message gives the limit.
     """
 
     whole: Permutations | Residues

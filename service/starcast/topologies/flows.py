@@ -246,7 +246,7 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the cut, with the root outside, with the most endpoints per unit of capacity.
+        """Return the cut without the root that has the most endpoints per unit of capacity.
 
         If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
         routes along a flow attain the bound. The same holds for messages from the root to the
