@@ -120,7 +120,7 @@ def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
     ("level", "sizes", "message"),
     [
         ("quick", ["Q3"], "is not about Q3"),
-        ("quick", ["S12"], r"take about [0-9.,]+ GB, but this machine has only"),
+        ("quick", ["S12"], r"about [0-9.,]+ GB needed, but this machine has only"),
         ("slow", None, "unknown level 'slow'"),
         ("quick", [], "not a list of sizes"),
         ("quick", "S4", "not a list of sizes"),

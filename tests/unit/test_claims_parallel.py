@@ -44,7 +44,7 @@ def test_a_size_that_exceeds_memory_is_omitted_at_the_deep_level_and_otherwise_r
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
-    with pytest.raises(LimitError, match=r"to verify TS.L5 on S12 take about .* GB"):
+    with pytest.raises(LimitError, match=r"to verify TS.L5 on S12: about .* GB"):
         verify.plan_pairs([lemma5], sizes=["S12"])
     monkeypatch.setattr(memory, "physical", lambda: lemma5.required_bytes("S6"))
     planned = [spec for _, spec in verify.plan_pairs([lemma5], "deep")]

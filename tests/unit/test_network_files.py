@@ -482,7 +482,7 @@ def test_files_that_exceed_the_limits_of_size_or_memory_are_refused(
     with pytest.raises(LimitError):
         read(gzip.compress(b"a b\n" * 10**6), "x.txt.gz")
     monkeypatch.setattr(memory, "physical", lambda: 1000)
-    with refused("x.txt: the ports of 9 links take about 0.0 GB", exit_code=7):
+    with refused("x.txt: not enough memory for the ports of 9 links: about 0.0 GB", exit_code=7):
         read("\n".join(f"{node} {node + 1}" for node in range(9)), "x.txt")
 
 

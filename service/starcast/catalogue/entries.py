@@ -414,8 +414,8 @@ def read_arguments(
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
     Raises:
-        InputError: the first parameters are not ``fixed``, or another parameter is neither an int
-            nor a str.
+        InputError: the first parameters are not those in ``fixed``, or another parameter is
+            annotated with neither int nor str.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):

@@ -83,7 +83,7 @@ def import_modules(package: str) -> None:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether a plug-in's name is a folder path, not a module name."""
+    """Return whether a plug-in's name is a folder's path rather than a module name."""
     path = Path(name).expanduser()
     return (path / CLAIMS).is_file() or (path.is_dir() and not name.isidentifier())
 
@@ -102,7 +102,8 @@ def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
-        InputError: the folder has no claims.toml, or the folder of another pack has the same name.
+        InputError: the folder has no claims.toml, the folder of another pack has the same name, or
+            a module cannot be imported.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(
@@ -193,7 +194,7 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the relative path and content of each file of a pack, without tests; sort by path.
+    """Return the relative path and content of each file of a pack except tests, sorted by path.
 
     Raises:
         InputError: a file cannot be read, or the files together are too large.

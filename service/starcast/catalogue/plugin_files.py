@@ -50,7 +50,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty if it has none, as in a notebook.
+    """Return the SHA-256 of a plug-in's files; empty if it has no file (in a notebook).
 
     For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise, the SHA-256
     of a list with module names and digests is returned, which does not depend on the folder.
@@ -71,7 +71,8 @@ def hash_plugin(module: str, file: Path) -> str:
 def _locate(root: Path, name: str) -> Path | None:
     """Return the file of a module below a folder, without importing the module.
 
-    The result is None if Python finds no module of this name, or finds it elsewhere.
+    The result is None if Python finds no module of this name, or finds it in
+    another folder.
     """
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:

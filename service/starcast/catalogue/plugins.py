@@ -123,7 +123,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names of entries whose loaded plug-in has another SHA-256 than recorded."""
+    """Return the names of entries whose plug-in's SHA-256 differs from the recorded SHA-256."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -210,7 +210,7 @@ def guard(
         noun: the entry whose function is called, for messages; see `run_guarded`.
         origin: the origin of the entry's function.
         function: the function to wrap. A function of starcast is returned unchanged.
-        read: checks the result of a plug-in's function; the wrapper returns what ``read`` returns.
+        read: checks a result of the function, and returns the result of the wrapper.
     """
     if origin.is_shipped:
         return function
@@ -221,7 +221,7 @@ def read_text(value: Any) -> str | None:
     """Check that a value is a string or None, and return it.
 
     Raises:
-        TypeError: the value has another type.
+        TypeError: the value is neither a string nor None.
     """
     if not isinstance(value, str | None):
         raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")

@@ -38,7 +38,7 @@ _UNNAMED = ("scatter", "gather")
 def find_mismatch(
     name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
 ) -> str | None:
-    """Compare the header of a file with the topology and collective that the user specifies.
+    """Return how the header of a file differs from the topology and collective of the user.
 
     Args:
         name: the collective in the file.
@@ -104,7 +104,7 @@ class RunningBlock:
     done: int = 0
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each operation in ``uses``, whether this block knows that it has ended.
+        """Yield, for each operation in ``uses``, whether this block knows that the operation ended.
 
         The dict ``uses`` maps indices of thread blocks to the index of one operation in each of
         these blocks. A thread block knows that its own earlier operations have ended.
@@ -150,14 +150,14 @@ class _Chunk:
 
 
 class ChunkExecution:
-    """The execution of a file: all thread blocks of all GPUs, operation by operation.
+    """Executes the thread blocks of an MSCCL XML file or MSCCL++ plan, operation by operation.
 
     Args:
         topology: the topology, with an endpoint for each GPU.
         collective: the collective that the file executes.
         root: the rank of the root.
         chunks: the number of units in the largest input or output buffer.
-        in_place: whether input and output are the same memory.
+        in_place: whether the input and output buffers overlap.
 
     Attributes:
         rows: the schedule rows found so far, as tuples with the values of `_COLUMNS`.

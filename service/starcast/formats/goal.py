@@ -43,7 +43,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
         dialect: the simulator that reads the file.
 
     Raises:
-        LimitError: a node has more ports than the simulator has interfaces or CPUs.
+        LimitError: a node needs more network interfaces or CPUs than the simulator supports.
     """
     schedule = executed.rows.schedule
     topology = schedule.topology

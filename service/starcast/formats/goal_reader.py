@@ -107,11 +107,11 @@ def schedule_from_goal(
     Raises:
         InputError: the file cannot be read, is not a GOAL file, has a send without a matching
             receive, sends between nodes that are not linked, or has no comments on units although
-            the collective adds data or the units do not follow from the tags. The message names
-            file and line.
+            the collective is a reduction or the sends do not determine the units. The message
+            names file and line.
         LimitError: the file has too many operations.
-        RejectedError: in a file without comments, the sends are not this collective, because a node
-            sends a unit that it does not hold.
+        RejectedError: the file has no comments, and its sends do not form the collective, because
+            a node sends a unit that it does not hold.
     """
     network, origin = check_request(topology, collective, ports, root)
     reader = _Reader(str(path), network, collective, ports, origin)
@@ -136,7 +136,7 @@ def schedule_from_goal(
 
 
 def _view(values: Any) -> memoryview:
-    """Return a memory view of a NumPy array, whose type is not a buffer for mypy on Python 3.11."""
+    """Return a memory view of an array, which mypy on Python 3.11 does not accept as a buffer."""
     return memoryview(values)
 
 

@@ -37,15 +37,15 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
     Nodes have the attribute ``label``, and switches the attribute ``switch``. An edge has the
-    attribute ``port``, the port at the end with the lower rank. If links differ in capacity, edges
-    have the attribute ``capacity``, and the graph has ``capacity_unit``. If links differ in
-    latency, edges have the attribute ``latency``.
+    attribute ``port``, the port at the end with the lower rank. Unless all links have capacity 1,
+    edges have the attribute ``capacity``, and the graph has ``capacity_unit``. Unless all links
+    have latency 0, edges have the attribute ``latency``.
 
     An edge of a forest leads from parent to child. An edge has the attributes ``tree``, ``level``
     (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
     share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key
-    of an edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no
-    tree are omitted.
+    of an edge is its tree number. A single tree becomes a plain `networkx.DiGraph`. Nodes that are
+    in no tree are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -153,7 +153,7 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 def _capacity_unit(topology: Topology) -> dict[str, float]:
     """Return the graph attribute ``capacity_unit``: the real capacity of a link with capacity 1.
 
-    The result is an empty dict if all links have the same capacity.
+    The result is an empty dict if all links have capacity 1.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
@@ -206,7 +206,7 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield a topology as an undirected graph in DOT.
 
     An edge has the attribute ``port``, the port at the end with the lower rank. Edges have the
-    attribute ``capacity`` only if links differ in capacity, and ``latency`` likewise.
+    attribute ``capacity`` unless all capacities are 1, and ``latency`` unless all latencies are 0.
     """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
@@ -249,7 +249,7 @@ def _dot_quote(text: str) -> str:
 def write_metis(topology: Topology) -> Iterator[str]:
     """Yield a METIS graph file: one line per node, with the numbers of its neighbours (from 1).
 
-    If links differ in capacity, the capacities are written as link weights.
+    Capacities are written as link weights, unless all capacities are 1.
     """
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
@@ -260,7 +260,7 @@ def write_metis(topology: Topology) -> Iterator[str]:
 def write_anynet(topology: Topology) -> Iterator[str]:
     """Yield a file for BookSim's network ``anynet``, with one router per node.
 
-    The router of an endpoint has one terminal. If links differ in latency, each neighbour is
+    The router of an endpoint has one terminal. Unless all latencies are 0, each neighbour is
     followed by the latency of the link to that neighbour.
     """
     for rank, row in enumerate(_neighbour_lists(topology, topology.latencies)):
@@ -367,7 +367,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
     """Return, for each tree, a mapping from internal nodes to their children in ascending order.
 
-    An unknown tree is an error of this call, so that no part of a file is written.
+    An unknown tree number raises an error in the call itself, before a part of a file is written.
     """
     edges = edges_of(forest, tree)
     numbers = range(forest.trees) if tree is None else [tree]

@@ -154,7 +154,7 @@ class _SystemReader:
         self._links = list[tuple[int, _Device, str, dict[str, str]]]()
 
     def begin(self, line: int, name: str, values: dict[str, str]) -> None:
-        """Read the beginning of an element."""
+        """Read the start tag of an XML element."""
         above = self._open[-1] if self._open else None
         device = above
         if not self._open and name != "system":
@@ -314,7 +314,7 @@ def _bus_number(bus: str, line: int) -> int:
 
 
 def _number_gpus(gpus: list[_Device]) -> list[str]:
-    """Return a label for each GPU: its attribute `rank` or else `dev`, or else its position.
+    """Return a label for each GPU: its attribute `rank` or else `dev`, or else its index.
 
     An attribute is used only if its values are numbers and differ between all GPUs.
     """
@@ -373,7 +373,7 @@ class _PlatformReader:
         self._routes = list[_Route]()
 
     def begin(self, line: int, name: str, values: dict[str, str]) -> None:
-        """Read the beginning of an element."""
+        """Read the start tag of an XML element."""
         if name in ("host", "router"):
             before = len(self._file)
             node = _get(line, name, values, "id")

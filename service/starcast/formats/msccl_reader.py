@@ -89,7 +89,7 @@ class _Message(NamedTuple):
 
 
 class _Execution(ChunkExecution):
-    """The execution of an MSCCL XML file: all thread blocks of all GPUs, step by step."""
+    """Executes the thread blocks of all GPUs in an MSCCL XML file, step by step."""
 
     def __init__(
         self, elements: ElementReader, topology: Topology, collective: Collective, root: int

@@ -103,11 +103,11 @@ class _Gpu(pydantic.BaseModel):
 
 
 class Plan(pydantic.BaseModel):
-    """An execution plan.
+    """An MSCCL++ execution plan, as read from a file.
 
     Attributes:
         collective: the collective's name in the file.
-        inplace: whether input and output are the same memory.
+        inplace: whether the input and output buffers overlap.
         gpus: the GPUs by rank.
         chunk_units: the number of units per chunk, set after the file is read. It is a multiple of
             the size of each thread block group, so each part of a chunk has an integer size.

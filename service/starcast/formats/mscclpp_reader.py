@@ -116,7 +116,7 @@ def _pick(run: RunningBlock, values: Sequence[Item], index: int) -> Item:
 
 
 class _Execution(ChunkExecution):
-    """The execution of a plan: all thread blocks of all GPUs, operation by operation.
+    """Executes the thread blocks of all GPUs in an MSCCL++ plan, operation by operation.
 
     Attributes:
         blocks: the thread blocks.
@@ -166,7 +166,7 @@ class _Execution(ChunkExecution):
         """Execute the next operation of a thread block, unless it must wait.
 
         Returns:
-            An empty tuple or, if the operation must wait, the awaited event (as in `run_all`).
+            An empty tuple or, if the operation must wait, the awaited event; see `run_all`.
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:

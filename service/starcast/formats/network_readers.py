@@ -147,7 +147,7 @@ def read_number(text: str, line: int) -> int:
     """Return a non-negative integer of up to twelve digits.
 
     Raises:
-        InputError: the text is not such an integer.
+        InputError: the text is not a non-negative integer of up to twelve digits.
     """
     if not _NUMBER.fullmatch(text):
         fail_at(line, f"has '{text}' instead of a number")
@@ -566,7 +566,8 @@ def parse_xml(
             The document type is not fetched.
 
     Raises:
-        InputError: the text is not XML, or has another document type, which could define entities.
+        InputError: the text is not XML, or declares a document type other than ``doctype``, which
+            could define entities.
     """
 
     def check_doctype(name: str, _system: object, _public: object, has_declarations: int) -> None:

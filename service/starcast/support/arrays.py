@@ -32,7 +32,7 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the array itself if its content can never change, else a read-only copy.
 
-    A view of a writable array is copied: its content can change through the base array.
+    A view of a writable array is copied, because the view's content can change through the array.
     """
     # The content of a read-only view still changes when its base array does.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
@@ -50,7 +50,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 class ArrayArchive:
-    """The arrays of an npz archive. An array is read only if its size agrees with its header.
+    """The arrays of an npz archive. An array is refused unless its size agrees with its header.
 
     Args:
         source: name of the input in messages.
@@ -75,7 +75,7 @@ class ArrayArchive:
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return the shape and dtype of an array, after checking that its size agrees with them.
+        """Return the shape and dtype of an array, after checking the array's size against them.
 
         Raises:
             ValueError: the array is missing or encrypted, has an unsupported format, holds pickled

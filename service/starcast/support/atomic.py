@@ -72,7 +72,9 @@ def write_new(path: Path, text: str) -> Path:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open an output file that a user named; it replaces an old file only when it is complete.
+    """Open an output file at a path that a user specified.
+
+    An existing file is replaced only when the new file is complete.
 
     Raises:
         InputError: the file cannot be written: no such folder, no permission, or a full disk.

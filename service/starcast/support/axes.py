@@ -170,7 +170,7 @@ def read_faults(value: object, axis: str) -> str:
 def drawn_faults(text: str) -> tuple[int, str] | None:
     """Return the requested number and kind (node or link) of random faults, such as (2, "node").
 
-    The result is None if the description lists labels of nodes and links instead.
+    The result is None if the description is ``none`` or lists labels of nodes and links instead.
     """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
@@ -288,7 +288,8 @@ class Parameters:
         segments: number of pieces into which each tree's share of the message is split. For an
             algorithm that sends unit messages, the number of packets sent one after the other
             (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
-        messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
+        messages: number of unit messages in the schedule; 1 if the algorithm has no such
+            argument.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
         root: the root of a collective that has one: a label or the word ``centre``. None stands for
             the node of rank 0, whose label depends on the topology, and is also the value in runs

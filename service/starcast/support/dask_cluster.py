@@ -1,9 +1,9 @@
 """An executor on an existing Dask cluster (https://distributed.dask.org).
 
 Dask itself runs the tasks of a killed worker again, up to three times. Every task carries the
-versions of the client's code. Workers with other versions refuse the task, even if they join later.
-A task also carries a function that prepares each worker process once, for example by loading
-plug-ins.
+versions of the client's code. Workers with different versions refuse the task, even if they join
+the cluster later. A task also carries a function that prepares each worker process once, for
+example by loading plug-ins.
 """
 
 import logging
@@ -52,8 +52,9 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
 
     Raises:
         InputError: the address is invalid, or Dask is not installed.
-        UnavailableError: no scheduler answers, or it has no workers.
-        RejectedError: a worker has another version of starcast, Python or numpy.
+        UnavailableError: no scheduler answers at the address, or the scheduler has no workers.
+        RejectedError: a worker and this process have different versions of starcast, Python or
+            numpy.
     """
     parsed = _ADDRESS.fullmatch(address)
     if parsed is None or not 0 < int(parsed[3]) < 65536:
@@ -246,7 +247,7 @@ def _compare(expected: Identity, found: Identity, worker: str) -> None:
     """Check that a worker has the expected versions of the software.
 
     Raises:
-        RejectedError: a version differs.
+        RejectedError: a version on the worker differs from the expected version.
     """
     for name, value in expected.items():
         if found.get(name) != value:

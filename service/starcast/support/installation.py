@@ -28,7 +28,8 @@ def config_file() -> Path:
     """Return the path of the settings file, which need not exist.
 
     The path is the value of ``STARCAST_CONFIG`` if this variable is set, else ``starcast.toml`` in
-    the working directory if this file exists, else that in the user's configuration folder.
+    the working directory if this file exists, else ``starcast.toml`` in the user's
+    configuration folder.
     """
     if path := os.environ.get(CONFIG):
         return Path(path)

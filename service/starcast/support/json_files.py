@@ -138,7 +138,7 @@ def _check_characters(text: str, value: object) -> None:
         value: the parsed value of the text.
 
     Raises:
-        ValueError: the text contains one of these characters.
+        ValueError: the text contains an unpaired surrogate or NUL.
     """
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":
@@ -175,7 +175,7 @@ class JsonCursor:
         self.position = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
 
     def members(self) -> Iterator[str]:
-        """Yield the keys of an object; after each key, the caller reads its value."""
+        """Yield the keys of an object; after each key, the caller must read the key's value."""
         for _ in self._elements(b"{", b"}"):
             if self._peek() != b'"':
                 raise ValueError(_INCOMPLETE)
@@ -184,7 +184,7 @@ class JsonCursor:
             yield key
 
     def items(self) -> Iterator[None]:
-        """Yield before each value of an array; the caller then reads this value."""
+        """Yield before each value of an array; the caller must then read this value."""
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:

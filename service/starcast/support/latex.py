@@ -181,7 +181,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that are left after ``spare`` columns are omitted as far as necessary."""
+    """Return the columns that remain if ``spare`` columns are omitted until the others fit."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:

@@ -184,7 +184,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: the text is not TOML, is nested too deeply, or has a key with too many parts.
     """
-    # A part of a key can be a string, so each string is replaced by one character.
+    # Dots in quoted keys, strings and comments separate no parts of a key, so each string and
+    # comment is replaced by one character.
     bare = _TOML_TEXT.sub("_", text)
     if _LONG_KEY.search(bare):
         raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts")
@@ -203,7 +204,8 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
     Raises:
         OSError: the file cannot be read.
         zipfile.BadZipFile: the file is not a zip archive, or its directory is too large.
-        NotImplementedError: the archive needs another version of the format.
+        NotImplementedError: the archive has a version of the zip format that `zipfile` does not
+            support.
     """
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file, open_archive(file) as archive:  # noqa: PTH123 - as above
@@ -214,7 +216,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A zip file that refuses large reads, because `zipfile` reads the entire directory at once."""
+    """A zip file that refuses large reads, because `zipfile` reads a zip directory at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -169,7 +169,7 @@ def run_parallel(
     executor: Executor | None = None,
     jobs: int = 1,
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
-    """Start items in the given order; yield items with their results in the order of completion.
+    """Apply a function to items; yield items with their results in the order of completion.
 
     When the context ends, tasks that have not begun are cancelled. Processes that this function has
     started are killed; the caller must end the tasks that run on an executor passed to it.
@@ -218,7 +218,7 @@ class _Run(Generic[Item, Result]):
             future.cancel()
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
-        """Perform all items; yield them with their results in the order of completion."""
+        """Run the tasks of all items; yield items with results in the order of completion."""
         yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also gives up tasks that were only queued on killed workers. So all tasks that
@@ -234,7 +234,7 @@ class _Run(Generic[Item, Result]):
     def _work(
         self, waiting: deque[Item], slots: int | None = None
     ) -> Iterator[tuple[Item, Result]]:
-        """Perform the items, at most ``slots`` at a time (default: as many as the executor can)."""
+        """Run the tasks of items, at most ``slots`` at a time (default: the executor's limit)."""
         free = 0
         while waiting or self.running:
             # Free memory is measured only while no item is running. Items that start later must
@@ -368,9 +368,9 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
 class ProcessExecutor(ThreadPoolExecutor):
     """An executor whose tasks run again if their worker process is killed.
 
-    Every thread of the pool has its own process, which starts when the thread receives its first
-    task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its future
-    raises a `WorkerKilledError`. All other tasks are unaffected.
+    Every thread of the executor has its own process, which starts when the thread receives its
+    first task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its
+    future raises a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
         workers: the maximum number of processes.

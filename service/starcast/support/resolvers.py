@@ -16,12 +16,12 @@ _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method; `resolve` calls it until it is removed or the lab is deleted."""
+    """Add a lab's method that loads networks, until it is removed or the lab is deleted."""
     _resolvers.append(WeakMethod(resolver))
 
 
 def remove_resolver(resolver: Resolver) -> None:
-    """Remove a method that `add_resolver` added; do nothing if it was not added."""
+    """Remove a method that `add_resolver` added; do nothing if the method was not added."""
     _resolvers[:] = [each for each in _resolvers if each() not in {None, resolver}]
 
 
@@ -30,7 +30,7 @@ def resolve(spec_or_name: str) -> Any:
 
     Raises:
         InputError: several networks of a store have this name.
-        UnavailableError: a server is not running.
+        UnavailableError: the database server of an open lab is not running.
     """
     methods = [reference() for reference in reversed(_resolvers)]
     found = (method(spec_or_name) for method in methods if method is not None)

@@ -166,7 +166,7 @@ class Settings(BaseModel):
         """Load the settings from all sources; flags that are None are ignored.
 
         Raises:
-            InputError: a value is invalid, the file cannot be read, or it has an unknown key.
+            InputError: a value is invalid, or the settings file is unreadable or has unknown keys.
         """
         given = {name: value for name, value in flags.items() if value is not None}
         sources = {"file": _read_file(), "environment": _read_environment(), "flag": given}

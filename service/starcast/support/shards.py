@@ -179,10 +179,10 @@ def merge_shards(
         result: the pydantic model of a task's result.
 
     Raises:
-        InputError: a file cannot be read, is damaged or has another kind, or the files are not
-            exactly the shards of one job.
+        InputError: a file cannot be read, is damaged or holds a shard of a job of another kind, or
+            the files are not exactly the shards of one job.
         LimitError: a file exceeds the size limit for shards.
-        RejectedError: another version of the code computed a shard.
+        RejectedError: the code that computed a shard differs from the code of this process.
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:

@@ -62,7 +62,7 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: text about the rows, for example how many more rows exist; may be empty.
-        failure: the error that the rows report, or None; a command that prints them ends with it.
+        failure: the error that the rows report, or None; commands that print the table raise it.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
@@ -115,7 +115,7 @@ class Table:
         """Return a table with only the given columns.
 
         Raises:
-            InputError: the table lacks one of these columns.
+            InputError: the table lacks one of the given columns.
         """
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
@@ -193,7 +193,7 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return the arguments of `booktabs` per LaTeX table; subclasses may override this method.
+        """Return arguments of `booktabs` for each LaTeX table; subclasses may override this method.
 
         The rows in these arguments are dictionaries.
         """
@@ -263,7 +263,7 @@ class Facts(dict[str, Any]):
     Attributes:
         sentence: text printed instead of the values. With an empty text, the values are printed.
             With None, nothing is printed, because messages have already reported the result.
-        failure: the error that the values report, or None; a command that prints them ends with it.
+        failure: the error that the values report, or None; commands that print the values raise it.
     """
 
     def __init__(

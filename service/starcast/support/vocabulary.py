@@ -54,7 +54,7 @@ _PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelis
 
 
 def is_network_path(text: str) -> bool:
-    """Return whether a string that specifies a network is the path of a file."""
+    """Return whether a string is the path of a network file, rather than a spec."""
     return "/" in text or text.lower().endswith(_PATH_SUFFIXES)
 
 
@@ -176,7 +176,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
         fault, which is 1 by default.
 
     Raises:
-        InputError: the text does not have this form.
+        InputError: the text does not have one of these forms.
 
     Example:
         >>> parse_fault("#6-21345@3")
@@ -216,7 +216,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, Ar
         noun: the kind of object, such as ``algorithm``, for the error message.
 
     Raises:
-        InputError: the text does not have this form.
+        InputError: the text is not a name, optionally followed by arguments in parentheses.
     """
     match = _CALL.fullmatch(text.strip())
     if match is None:
@@ -255,7 +255,7 @@ def parse_arguments(text: str) -> dict[str, ArgumentValue]:
     Values that look like integers become integers.
 
     Raises:
-        InputError: the text does not have this form, or an argument is repeated.
+        InputError: the text is not a list of names with values, or an argument is repeated.
     """
     arguments: dict[str, ArgumentValue] = {}
     for item in filter(None, text.split(",")):

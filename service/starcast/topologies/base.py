@@ -125,7 +125,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether `neighbours` looks up `kept_table`: only in small topologies of some families."""
+        """Whether `neighbours` reads `kept_table`, as in small topologies of some families."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -157,9 +157,10 @@ class Topology(Displayable, ABC):
 
     @property
     def distance_sum(self) -> int:
-        """The sum of the distances that `distance_profile` counts.
+        """The sum of the distances from a node to all others, which is the same for every node.
 
-        The sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        For topologies without translations, the sum over all ordered pairs of endpoints. The sum is
+        n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
@@ -180,11 +181,11 @@ class Topology(Displayable, ABC):
     def centre(self) -> int:
         """Return the rank of the centre: the endpoint with the smallest maximum distance to others.
 
-        If several endpoints have this distance, the lowest rank is returned. In a topology with
+        If several endpoints share this distance, the lowest rank is returned. In a topology with
         translations, all nodes are equivalent, and the result is 0.
 
         Raises:
-            LimitError: too many searches are needed.
+            LimitError: more than `MAX_SEARCHES` breadth-first searches are needed.
         """
         if self._centre is None:
             raise LimitError(
@@ -251,7 +252,7 @@ class Topology(Displayable, ABC):
             link at the port is its own neighbour.
 
         Raises:
-            InputError: there is no such port or rank.
+            InputError: the topology has no such port, or no node has one of the ranks.
 
         Example:
             >>> topology("S5").label(topology("S5").neighbours(5)[0])
@@ -289,7 +290,7 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; arrays over a slice fit into the cache."""
+        """Return slices that cover all ranks; arrays over a slice fit into the CPU cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
@@ -334,7 +335,7 @@ class Topology(Displayable, ABC):
     def distances(self, root: int | str = 0) -> Integers:
         """Return the distance of every node from the root, in links, ``[nodes]``.
 
-        The type is uint8 if all distances are below 255, else int32.
+        The dtype is uint8 if all distances are below 255, else int32.
         """
 
     def translation(self, root: int | str) -> Ranks:
@@ -389,7 +390,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label under which a node is stored, whose smallest symbol is always 1.
+        """Return a node's label in stored data, where the smallest symbol of labels is always 1.
 
         Raises:
             InputError: no node has this rank.
@@ -401,7 +402,7 @@ class Topology(Displayable, ABC):
         """Return the rank of a node that is given by its label or its rank.
 
         Raises:
-            InputError: there is no such node.
+            InputError: no node has this label or rank.
         """
         if isinstance(node, str):
             return self.rank(node)
@@ -421,7 +422,7 @@ class Topology(Displayable, ABC):
         """Return the rank of a root, given by its label or its rank; a root must be an endpoint.
 
         Raises:
-            InputError: there is no such node, or it is a switch.
+            InputError: no node has this label or rank, or the node is a switch.
         """
         rank = self.node(node)
         if rank >= self.endpoints:
@@ -487,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter; None if the topology is a network that is too large to compute it."""
+    """Return the diameter; None if the topology is too large a network to compute it exactly."""
     try:
         return topology.diameter
     except LimitError:
@@ -498,7 +499,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
     All outputs that show a topology select from these properties. In a network that is too large to
-    compute distances, the values for distances are None.
+    compute all distances, the values that depend on distances are None.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None
@@ -555,7 +556,7 @@ def degree_text(topology: Topology) -> str:
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the port from each node to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
+    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if the two are not linked."""
     return find_ports(topology, np.arange(topology.nodes), parents)
 
 

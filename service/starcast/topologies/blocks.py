@@ -340,6 +340,7 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     Returns:
         uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
         index, in the rest, of the root's symbol at this position; m if the prefix has the symbol.
+        The second index is the rank of the pattern.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -402,7 +403,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle i -> row[i] from ``start``; -1 if there is none."""
+    """Return the smallest index on the cycle i -> row[i] from ``start``; -1 if the path is open."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

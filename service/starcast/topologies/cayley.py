@@ -161,7 +161,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """Return ranks, int32 ``[count]``; at each position, all positive symbols come first."""
+        """Return the ranks of group elements, int32 ``[count]``; positive symbols sort first."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for position in range(self.n):
             symbol = np.abs(elements[:, position, None])
@@ -175,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse: a symbol s at position p becomes p, with the sign of s, at |s|."""
+        """Return the inverse: symbol s at position p puts p, with the sign of s, in place |s|."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -310,7 +310,7 @@ class Subgroup(Permutations):
         generators: the generators, as elements of ``whole``.
 
     Raises:
-        InputError: the subgroup is too large.
+        InputError: the generators generate too many elements; the message gives the limit.
     """
 
     whole: Permutations | Residues

@@ -276,7 +276,7 @@ def augmented_cube(d: int) -> CayleyGraph:
     noun="cube-connected cycles graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def cube_connected_cycles(d: int) -> Generators:
-    """Return the generators that rotate the symbols, or change the sign of the first symbol.
+    """Return the generators that rotate all symbols, or change the sign of the first symbol.
 
     The signs of a node select its cycle, like a label of Q_d; the first symbol selects a node on
     this cycle.
@@ -290,7 +290,7 @@ def cube_connected_cycles(d: int) -> Generators:
     noun="wrapped butterfly graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def butterfly(d: int) -> Generators:
-    """Return the rotations of the symbols in both directions, with and without a change of sign.
+    """Return the generators that rotate all symbols, with or without a change of sign.
 
     The change of sign affects the symbol that moves from one end to the other. The first symbol of
     a node is its level, and the signs are its row.

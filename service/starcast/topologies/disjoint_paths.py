@@ -26,6 +26,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     total length.
 
     Args:
+        topology: the topology that contains the two nodes.
         source: rank of the first node of all paths.
         target: rank of the last node of all paths.
 
@@ -46,7 +47,7 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the result has one node fewer than there are disjoint paths:
+    If a link joins the two nodes, the result has one node less than the number of disjoint paths:
     removing the inner nodes separates the two nodes only if the link is removed as well.
 
     Args:

@@ -350,7 +350,7 @@ def _explain_unknown(text: str) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id as it is stored: the label at the end of the id is in lower case.
+    """Return an artifact's id in its stored form, in which the label at the end is in lower case.
 
     An id that begins with an unknown topology, or with a topology without translations, is not
     changed, because labels of such topologies may contain capitals.

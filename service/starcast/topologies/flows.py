@@ -85,7 +85,7 @@ def own_network(topology: Topology) -> "FlowNetwork":
 
 
 def least_cut(topology: Topology) -> Cut:
-    """Return a cut of minimum capacity between endpoints, with node 0 inside.
+    """Return a minimum cut that has node 0 inside and at least one other endpoint outside.
 
     See `FlowNetwork.find_least_cut`.
     """
@@ -93,7 +93,7 @@ def least_cut(topology: Topology) -> Cut:
 
 
 def bottleneck(topology: Topology, root: int | None) -> Cut:
-    """Return the set of nodes with the most endpoints per unit of outgoing capacity.
+    """Return the cut with the most endpoints inside per unit of outgoing capacity.
 
     See `FlowNetwork.find_bottleneck`.
 
@@ -180,7 +180,7 @@ class FlowNetwork:
             supply: the flow that each node can send, int64 ``[nodes]``; 0 at the target.
             target: the rank of the target.
             limit: the flow at which the search stops; None for no limit.
-            scale: a factor for all capacities.
+            scale: the factor by which all capacities are multiplied.
 
         Returns:
             The flow, and the nodes from which no further flow can reach the target, bool
@@ -246,7 +246,7 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the set without the root with the most endpoints per unit of outgoing capacity.
+        """Return the cut without the root that has the most endpoints per unit of capacity.
 
         If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
         routes along a flow attain the bound. The same holds for messages from the root to the
@@ -257,7 +257,7 @@ class FlowNetwork:
 
         Args:
             root: the rank of the root.
-            start: a cut to begin with; it is returned unless a set has a larger ratio.
+            start: a cut to begin with, which is returned unless another cut has a larger ratio.
         """
         nodes = np.arange(self.topology.nodes)
         best = self.cut(nodes != root) if start is None else start
@@ -270,9 +270,9 @@ class FlowNetwork:
             best = self.cut(inside)
 
     def find_bottleneck_of_all(self) -> Cut:
-        """Return the set with the most endpoints per unit of outgoing capacity.
+        """Return the cut with the most endpoints inside per unit of outgoing capacity.
 
-        At least one endpoint is outside the set. The set determines the optimal time of an
+        At least one endpoint is outside. The cut determines the optimal time of an
         allgather (Zhao et al. 2024, arXiv 2402.06787).
         """
         roots = np.flatnonzero(self.endpoints).tolist()

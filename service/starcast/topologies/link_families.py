@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield the links from each word to the words shifted left by one symbol, with any new last."""
+    """Yield links from each word to its shifts: drop the first symbol and append any symbol."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )
@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u, of spokes to nodes v, and between v_i and v_(i+k)."""
+    """Yield the links of a ring of nodes u_i, from u_i to v_i, and from v_i to v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -178,7 +178,9 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     sizes=range(2, 61), switches="ace",
 )  # fmt: skip
 def fat_tree(k: int) -> LabelPairs:
-    """Yield the links between hosts h and k-port switches: edge e, aggregation a and core c.
+    """Yield the links of a fat tree of hosts (h) and k-port switches.
+
+    The switches are on three levels: edge (e), aggregation (a) and core (c).
 
     Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
     of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
@@ -198,7 +200,8 @@ def slim_fly(q: int) -> LabelPairs:
     """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
 
     A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Within a row, two nodes
-    are linked if their distance is in a set that depends on the half. Across the halves,
+    are linked if their places differ, modulo q, by a number in the set of their half. The sets of
+    the two halves consist of powers of a primitive root. Across the halves,
     (0, x, y) is linked to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
@@ -244,7 +247,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return the links of a random graph; fewer links if the remaining ends cannot be paired."""
+    """Pair link ends at random; return all links, or fewer if the last ends cannot be paired."""
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

@@ -44,15 +44,15 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
 
     Args:
         needed: the required memory in bytes.
-        purpose: plural subject of the error message, such as ``the arrivals of all units``.
-        hint: alternatives for the caller.
+        purpose: noun phrase for the error message, such as ``the arrivals of all units``.
+        hint: what the user can do instead.
 
     Raises:
         LimitError: more bytes are needed than the machine has.
     """
     if needed > physical():
         raise LimitError(
-            f"{purpose} take about {needed / 1e9:,.1f} GB, but this machine has only "
-            f"{physical() / 1e9:,.1f} GB of memory",
+            f"not enough memory for {purpose}: about {needed / 1e9:,.1f} GB needed, "
+            f"but this machine has only {physical() / 1e9:,.1f} GB",
             hint=hint,
         )

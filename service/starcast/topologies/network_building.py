@@ -327,8 +327,8 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
     Args:
         value: a number, or a string.
         name: ``capacity`` for numbers that may have a unit such as Gbps or GB/s, which are
-            converted to bits per second; ``latency`` for us, ms and others, which are converted to
-            microseconds.
+            converted to bits per second; ``latency`` for numbers that may have a unit such as us
+            or ms, which are converted to microseconds.
 
     Raises:
         ValueError: the value is not a number, or its unit is unknown.
@@ -372,7 +372,8 @@ def _read_numbers(
         values have units.
 
     Raises:
-        InputError: a value is missing, not a number or out of range, or only some have a unit.
+        InputError: a value is missing, not a number or out of range, or only some values have a
+            unit.
     """
     if values is None:
         attribute = find_attribute(links, name, weights)

@@ -234,7 +234,8 @@ class Network(Topology):
         """The largest distance between two endpoints.
 
         Raises:
-            LimitError: too many searches are needed.
+            LimitError: the exact diameter needs more breadth-first searches than the limit
+                allows; the message gives a lower bound.
         """
         largest, is_exact = self._diameter
         if not is_exact:
@@ -414,7 +415,7 @@ def remember(network: Network) -> Network:
 
 
 def _presentation(network: Network) -> tuple[Any, ...]:
-    """Return the values of a network that neither its spec nor its SHA-256 depends on."""
+    """Return titles, positions and other values that do not affect a network's SHA-256."""
     positions = None if network.positions is None else network.positions.tobytes()
     return network.titles, positions, network.capacity_unit, network.source, network.licence
 

@@ -76,7 +76,7 @@ def rank(perms: Perms) -> Ranks:
 
 
 def arrangement_rank(rows: Perms, n: int) -> Ranks:
-    """Return the ranks of arrangements among all of the same length, int32 ``[count]``."""
+    """Return the ranks of arrangements among those of the same length, int32 ``[count]``."""
     ranks = np.zeros(len(rows), dtype=np.int32)
     for position in range(rows.shape[1]):
         symbol = rows[:, position]
@@ -209,7 +209,7 @@ def labels_from(first: int) -> Iterator[None]:
 
     The identity of S_5 is ``12345`` or, in some papers, ``01234``. The setting affects `labels`
     and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
-    data always start at 1, so use stores outside the context.
+    data always start at 1, so stores must be used outside the context.
 
     Args:
         first: the smallest symbol, 0 or 1.

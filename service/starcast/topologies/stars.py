@@ -52,7 +52,7 @@ class ArrangementGraph(Topology):
     _keeps_tables = True
 
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node, by cycle structure."""
+        """Return the number of nodes at each distance from any node, without a node array."""
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
@@ -85,7 +85,7 @@ class ArrangementGraph(Topology):
         self._neighbour_array(port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps a chunk of nodes to their neighbours; see `Topology`."""
+        """Return a function that maps nodes to neighbours; see `Topology.neighbour_ranks`."""
         return self._neighbour_array(self._check_port(port)).part
 
     def neighbour_values(self, port: int) -> ValueReader:
@@ -138,7 +138,7 @@ class ArrangementGraph(Topology):
         """Return the root's symbols and then the other symbols, ascending, uint8 ``[n]``.
 
         Raises:
-            InputError: there is no such node.
+            InputError: no node has this label or rank.
         """
         rows = self.rows(self.node(root))
         return np.concatenate([rows[0], blocks.missing_symbols(rows, self.n)[0]])
