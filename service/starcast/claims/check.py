@@ -42,11 +42,12 @@ class Finding:
         what: the compared quantity, in words.
         relation: the stated relation between measured and stated values.
         compared: number of compared pairs of values.
-        measured: summary of the measured values; for ``absent``, the reason.
+        measured: summary of the measured values. If `relation` is ``absent``, the reason why the
+            claim cannot be checked.
         counterexample: None if the relation holds everywhere. Otherwise the first place where the
             relation is violated, with ``found`` and ``stated``, and the size: ``n`` and ``k``, or
             the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a hypercube.
-        of: id of the forest or schedule that was measured; empty if there is none.
+        of: id of the measured forest or schedule; empty if neither was measured.
     """
 
     what: str
@@ -235,7 +236,7 @@ class ClaimCheck(CachedTopology):
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether the quotient of a closed form and a stated order is bounded.
+        """Record whether the quotient of a closed form and its stated order of growth is bounded.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
@@ -253,7 +254,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
+        """Record whether closed forms grow equally fast: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 

@@ -2,7 +2,7 @@
 
 The server speaks the Model Context Protocol (MCP) over stdin and stdout. The tools are read-only
 operations of `Lab`, with the same parameters and docstrings. Operations run in worker processes,
-with the same kind of limits on time and memory as web pages.
+whose time and memory are limited.
 """
 
 import json
@@ -145,7 +145,7 @@ def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
     """Run an operation in a worker process, and return its result as JSON.
 
     Raises:
-        StarcastError: the error of the operation, or an argument names a file.
+        StarcastError: the operation raised this error, or an argument names a file.
     """
     for key, value in given.items():
         _refuse_file(key, value)

@@ -38,8 +38,8 @@ class IngestOptions(TypedDict, total=False):
     """Options of the schedules and forests of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: rank 0, the identity). In Python
-            also a rank.
+        root: label of the root of forests and schedules (default: rank 0, the identity). In Python,
+            the rank of the root is also accepted.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
             send and one to receive), both, or default (the first port model that each algorithm
             supports).
@@ -85,8 +85,9 @@ class Artifacts(Connection):
                 Q4, or a file with a network.
             trees: constructions of forests, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
-                construction that needs no arguments. In Python also lists of constructions, ids and
-                `Forest` objects, which are stored under their own ids.
+                construction that needs no arguments. In Python, a list is also accepted, whose
+                items are constructions, ids and `Forest` objects; these objects are stored under
+                their own ids.
             schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
                 or ``alltoall:edge-disjoint(copies=2)``. An algorithm without a collective, such as
                 ``multiple``, means broadcast if several collectives have this algorithm.
@@ -109,13 +110,14 @@ class Artifacts(Connection):
             already stored.
 
         Raises:
-            InputError: a name or an argument is wrong, or a given forest is on another topology.
+            InputError: a name or an argument is wrong, or a given forest is on a topology other
+                than ``topology``.
             RejectedError: a topology, forest or schedule failed its verification, and is not
                 stored; or a given forest has the id of a stored forest with different trees, and
                 nothing was written.
             BusyError: another process is changing the stores.
-            LimitError: the ingest needs more rows or disk space than is permitted or free; nothing
-                was written.
+            LimitError: the ingest exceeds the permitted number of rows or the free disk space;
+                nothing was written.
             UnavailableError: a server is not running.
 
         Example:
@@ -284,7 +286,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return the stored form of an id: normalized, with a network's spec for its name."""
+        """Return the stored form of an id: normalized, a network's name replaced by its spec."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))
@@ -304,7 +306,8 @@ class Artifacts(Connection):
         Ingests, runs and experiments also store the networks that they use.
 
         Args:
-            network: a file with a network, such as germany50.graphml. In Python also a `Network`.
+            network: a file with a network, such as germany50.graphml. In Python, a `Network` is
+                also accepted.
             name: name of the network, which is the first part of its spec (default: the name of the
                 file).
             file_format: format of the file (default: detected from the content or, failing that,
@@ -319,7 +322,7 @@ class Artifacts(Connection):
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
-            RejectedError: another network with this spec is stored.
+            RejectedError: a different network is already stored under the same spec.
 
         Example:
             >>> lab.add_network(starcast.network([("a", "b"), ("b", "c")], name="mine"))["spec"]
@@ -362,7 +365,7 @@ class Artifacts(Connection):
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the topologies in Neo4j with states, and the networks that are only in PostgreSQL.
+        """List the topologies in Neo4j with their states, and networks that are only in PostgreSQL.
 
         The last column, ``used_by``, counts the stored forests, schedules, runs and records of each
         topology.

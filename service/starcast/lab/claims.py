@@ -318,8 +318,8 @@ class Claims(Connection):
             The path of the folder.
 
         Raises:
-            InputError: the folder exists or cannot be written, or its name has no letters or forms
-                the key of a built-in paper pack.
+            InputError: the folder exists or cannot be written, its name has no letters, or the
+                letters form the key of a built-in paper pack.
 
         Example:
             $ starcast claims new mypaper

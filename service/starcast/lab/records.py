@@ -65,8 +65,8 @@ class Records(Connection):
         details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree. The exit code is 8 if they agree, but the bound has no proof and rests on the
-        agreement of two solvers.
+        agree. The exit code is 8 if they agree, but the bound has no proof: two solvers agree on
+        the bound.
 
         Each combination of a problem, a topology and a random seed is a search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
@@ -97,8 +97,8 @@ class Records(Connection):
 
         Returns:
             The best record of each problem and topology. ``failure`` is an error if value and bound
-            of a record differ, or if a bound has no proof but rests on the agreement of two
-            solvers; otherwise None.
+            of a record differ, or if a bound has no proof but two solvers agree on it; otherwise
+            None.
 
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
@@ -173,7 +173,7 @@ class Records(Connection):
             folder: folder with your own records.
 
         Raises:
-            InputError: the problem is unknown, or a file is damaged.
+            InputError: the problem is unknown, or a record file is damaged.
 
         Example:
             >>> lab.records("one-port-broadcast")["value"][:3]
@@ -213,7 +213,7 @@ class Records(Connection):
             folder: folder with your own records.
 
         Raises:
-            InputError: the problem is unknown, or a file is damaged.
+            InputError: the problem is unknown, or a record file is damaged.
             NotFoundError: no record is known.
 
         Example:
@@ -255,7 +255,7 @@ class Records(Connection):
             proof.
 
         Raises:
-            InputError: a file is damaged.
+            InputError: a record file is damaged.
 
         Example:
             >>> lab.verify_records(Path("mine/bisection-width/S6.json"))["verification"]
@@ -384,7 +384,7 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Merge the files of searches that were divided into shards, and keep better records.
+        """Merge the files of sharded searches; keep each record that improves on the known record.
 
         For each problem and topology, the best value and the best bound are combined with the known
         record; solutions and bounds are verified first. Incomplete, overlapping or damaged shards,

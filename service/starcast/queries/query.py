@@ -390,7 +390,7 @@ class Query:
     ) -> Iterator[InputError]:
         """Yield an error for each of ``names`` that is not in ``known``.
 
-        In the message, the name replaces ``{}``.
+        In the message, ``{}`` is replaced by the name.
         """
         for name in names:
             if name not in known:

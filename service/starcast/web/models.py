@@ -455,7 +455,8 @@ class ClaimDetail(ClaimResource):
 
     reading: str
     record: str = Field(
-        description="search problem whose records have the best known values; usually empty"
+        description="search problem whose records hold the best known values for the "
+        "subject of the claim; empty for most claims"
     )
     parts: list[str]
     detail: str
@@ -478,7 +479,8 @@ class RecordResource(BaseModel):
     bound: int = Field(description="proved bound: no solution has a better value than the bound")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"
+        description="evidence for the bound, such as `LRAT, not made again` for an LRAT "
+        "proof that was not regenerated"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="total time of all searches, in seconds")

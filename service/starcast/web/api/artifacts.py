@@ -42,7 +42,8 @@ ExpandParameter = Annotated[
 FaultParameter = Annotated[
     list[str],
     Query(
-        description="faulty node (21345) or link (12345-21345); with @3 appended, from step 3 on"
+        description="faulty node (21345) or link (12345-21345); with @3 appended, "
+        "the fault begins in step 3"
     ),
 ]
 
