@@ -225,7 +225,7 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record whether its numbers of steps and transmissions are as stated.
+        """Execute a schedule; record whether it takes the stated steps and transmissions.
 
         Without ``transmissions``, only the steps are compared.
         """

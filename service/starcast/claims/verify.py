@@ -204,8 +204,7 @@ def plan_pairs(
             about.
 
     Raises:
-        InputError: the level or a size is unknown, or none of the claims applies to one of the
-            sizes.
+        InputError: the level or a size is unknown, or none of the claims applies to a given size.
         LimitError: a size does not fit into memory.
     """
     single = _resolve_conjunctions(claims)

@@ -196,7 +196,7 @@ def _write(result: Any) -> str:
 
 
 def _cut(facts: dict[str, Any]) -> str:
-    """Return a dictionary as JSON; if the text is too long, its largest values are omitted."""
+    """Return a dictionary as JSON, without its largest values if the text would be too long."""
     omitted = list[str]()
     while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))

@@ -178,7 +178,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
     In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
-    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has another height than
+    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has a height other than
     D_n, the tree's height replaces D_n.
     """
     start_ups = tree_height(topology, base) * _sub_slots(topology, ports)

@@ -59,7 +59,8 @@ def build_page(
             or schedule is shown, the layout has the root of this forest or schedule.
 
     Raises:
-        InputError: a forest or schedule is on another topology, or the root is not a node.
+        InputError: a forest or schedule is on a topology other than ``topology``, or the root is
+            not a node.
         LimitError: the topology or a schedule is too large.
 
     Example:

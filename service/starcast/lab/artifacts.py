@@ -41,8 +41,8 @@ class IngestOptions(TypedDict, total=False):
         root: label of the root of forests and schedules (default: rank 0, the identity). In Python,
             the rank of the root is also accepted.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
-            send and one to receive), both, or default (the first port model that each algorithm
-            supports).
+            send and one to receive), both (a schedule for each of the two), or default (the first
+            port model that each algorithm supports).
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -463,7 +463,7 @@ class Artifacts(Connection):
             return repository.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
-        """Show the number of busy links and the largest packet in each step of a stored schedule.
+        """Count the busy links, and the units in the largest packet, in each step of a schedule.
 
         Args:
             schedule_id: the id of a stored schedule.

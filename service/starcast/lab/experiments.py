@@ -146,7 +146,7 @@ class Experiments(Connection):
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
-        """Show the number of busy links and the largest packet in each step of a stored run.
+        """Count the busy links, and the units in the largest packet, in each step of a stored run.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -246,7 +246,8 @@ class Experiments(Connection):
     ) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
 
-        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version of starcast, are
+        refused.
 
         Args:
             files: the files of all N shards, in any order.
@@ -256,7 +257,7 @@ class Experiments(Connection):
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
             RejectedError: the shards were computed by another version of the code, or a stored run
-                with the same parameters has other results.
+                with the same parameters has different results.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -319,7 +320,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        The command that executes the experiment, and the number of missing runs, are printed too.
+        The command that executes the experiment is reported, and the note states how many runs are
+        missing.
 
         Args:
             name: the experiment's name.

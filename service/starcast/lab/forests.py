@@ -242,7 +242,8 @@ class Forests(Artifacts):
     def merge_forest(self, *files: ShardFiles) -> Table:
         """Merge the shard files of one verification by blocks.
 
-        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version of starcast, are
+        refused.
 
         Args:
             files: the files of all N shards, in any order.

@@ -388,8 +388,8 @@ class Records(Connection):
 
         For each problem and topology, the best value and the best bound are combined with the known
         record; solutions and bounds are verified first. Incomplete, overlapping or damaged shards,
-        and shards from another version, are refused. In a shell, the exit code is 8 if a bound was
-        not used because its proof was not regenerated.
+        and shards from another version of starcast, are refused. In a shell, the exit code is 8 if
+        a bound was not used because its proof was not regenerated.
 
         Args:
             files: the files of all N shards, as written by ``starcast search --shard``.

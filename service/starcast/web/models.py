@@ -395,7 +395,7 @@ class Curves(BaseModel):
 
 
 class CommandsData(BaseModel):
-    """The commands that repeat the runs of some of the compared experiments or runs (sides)."""
+    """The commands that repeat the runs of one or more sides (compared experiments or runs)."""
 
     sides: list[str]
     repeat: str = Field(

@@ -192,7 +192,7 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, sorted by id. Other schedules can be requested by their ids."""
+    """List the stored schedules, sorted by id. Any schedule can be requested by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     return paging.respond(models.StoredSchedule, _with_urls("schedules", rows))
