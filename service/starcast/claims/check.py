@@ -130,9 +130,9 @@ class ClaimCheck(CachedTopology):
     broadcast to one shape. Keyword arguments state the place of each value, such as its node or
     link: ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
     ``link=(tails, heads)`` a pair of arrays; a function is called with the index of the value.
-    Nodes are ranks, from which the counterexample gets labels. The first value that differs becomes
-    the counterexample, so arrays should be in rank order. The argument ``of`` is the forest or
-    schedule to which the values belong.
+    Nodes are given as ranks; the counterexample shows their labels. The first value that differs
+    becomes the counterexample, so arrays should be in rank order. The argument ``of`` is the forest
+    or schedule to which the values belong.
 
     Attributes:
         topology: the topology on which the claim is checked.

@@ -210,7 +210,7 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """The known or requested lower bounds on the time without start-ups, by name.
+        """Lower bounds, requested or known without a search, on the time without start-ups, by name.
 
         In a topology with translations, the bottleneck cut of an allgather needs no search.
         """

@@ -320,8 +320,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        The command that executes the experiment is reported, and the note states how many runs are
-        missing.
+        A message shows the command that executes the experiment, and the table's note states how
+        many runs are missing.
 
         Args:
             name: the experiment's name.

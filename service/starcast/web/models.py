@@ -161,7 +161,9 @@ class SimulationResource(BaseModel):
     missing: int = Field(
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
-    undelivered: list[Undelivered] = Field(description="the first pairs that were not delivered")
+    undelivered: list[Undelivered] = Field(
+        description="the first (node, unit) pairs that were not delivered"
+    )
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
