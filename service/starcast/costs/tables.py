@@ -210,9 +210,10 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """Lower bounds, requested or known without a search, on the time without start-ups, by name.
+        """Lower bounds, requested or found without a search, on the time without start-ups.
 
-        In a topology with translations, the bottleneck cut of an allgather needs no search.
+        The keys are the names of the bounds. In a topology with translations, the bottleneck cut of
+        an allgather needs no search.
         """
         if self.ports != "all":
             return {}
