@@ -216,8 +216,8 @@ class Artifacts(Connection):
         is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
-        new store, which then replaces the old store while Neo4j restarts. This is faster and frees
-        disk space.
+        new store, which then replaces the old store while Neo4j restarts. Such an import is faster
+        than deleting the rows one by one, and frees disk space.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
@@ -492,15 +492,16 @@ class Artifacts(Connection):
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
         schedule, and all data at a random sample of nodes of each topology. A topology with no more
-        nodes than the sample is compared completely. This takes seconds for a graph of any size.
-        With ``checksums``, every forest and schedule is also verified again, and the checksums of
-        all rows are compared.
+        nodes than the sample is compared completely. The comparison takes seconds for a graph of
+        any size. With ``checksums``, every forest and schedule is also verified again, and the
+        checksums of all rows are compared.
 
         A table lists the differences. In a shell, the exit code is 6 if there are differences.
 
-        If ids are given, only these artifacts, the indexes and the :Store node (which names the
-        PostgreSQL database of the graph) are compared. Verification is read-only and acquires no
-        lock: artifacts that another process changes in the meantime are skipped and reported.
+        If ids are given, only these artifacts, all artifacts that depend on them, the indexes and
+        the :Store node (which names the PostgreSQL database of the graph) are compared.
+        Verification is read-only and acquires no lock: artifacts that another process changes in
+        the meantime are skipped and reported.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
@@ -583,7 +584,8 @@ class Artifacts(Connection):
             UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
                 database or application.
             InputError: ``method`` is import, but Neo4j is not the embedded one.
-            LimitError: the artifacts exceed the limit of the load method.
+            LimitError: the artifacts have more rows than the load method permits, or the disk has
+                too little free space.
             BusyError: another process is changing the stores.
 
         Example:

@@ -304,7 +304,7 @@ class Experiments(Connection):
     def examples(self) -> Table:
         """List the example experiments that come with starcast.
 
-        Run one with ``starcast experiment run NAME --grid EXAMPLE``.
+        To run an example, use ``starcast experiment run NAME --grid EXAMPLE``.
         """
         from starcast.comparison import listing
 
@@ -391,7 +391,7 @@ class Experiments(Connection):
         self, file: Annotated["str | Path", Shell(Path)], *,
         name: NewName = None, wait: bool = False,
     ) -> Table:  # fmt: skip
-        """Store the experiments of a file. Runs that are already stored are not changed.
+        """Store the experiments from a file. Runs that are already stored are not changed.
 
         If a run in the file and a stored run have the same parameters but different results,
         nothing is stored. In a shell, the exit code is then 6.

@@ -56,7 +56,7 @@ class Records(Connection):
         shard: ShardName = None,
         out: Path | None = None,
     ) -> Table:
-        """Search for the best solution of a problem, or for a proof that no better one exists.
+        """Search for the best solution of a problem, or for a proof that no better solution exists.
 
         A record is the best known solution of a problem on a topology, with its value and the best
         proved bound on this value. The search starts from the record, and writes each improvement
@@ -68,7 +68,7 @@ class Records(Connection):
         agree. The exit code is 8 if they agree, but the bound has no proof: two solvers agree on
         the bound.
 
-        Each combination of a problem, a topology and a random seed is a search. Searches run one
+        Each combination of a problem, a topology and a random seed is one search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
         divided.
 
@@ -435,8 +435,8 @@ class Records(Connection):
         """Verify all records, and store improvements on the stored records in PostgreSQL.
 
         The result of checking the bound is stored with each record: "verified", "not made again"
-        (the proof was not regenerated now), or "not checked" (no proof is known: two solvers agree
-        on the bound).
+        (the proof was not regenerated), or "not checked" (no proof is known: two solvers agree on
+        the bound).
 
         Args:
             proofs: regenerate the proofs of bounds.

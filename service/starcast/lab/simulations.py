@@ -268,8 +268,8 @@ class Simulations(Connection):
 
         The first line of a CSV file names the columns: step, sender, port and unit, and optionally
         tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
-        separated by commas, semicolons or tabs. Nodes are given by labels, or by ranks if a sender
-        is not a label; #6 is always the node of rank 6.
+        separated by commas, semicolons or tabs. Nodes are given by labels or, if any sender in the
+        file is not a label, by ranks; #6 is always the node of rank 6.
 
         Args:
             file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a
