@@ -45,8 +45,9 @@ class Finding:
         measured: summary of the measured values. If `relation` is ``absent``, the reason why the
             claim cannot be checked.
         counterexample: None if the relation holds everywhere. Otherwise the first place where the
-            relation is violated, with ``found`` and ``stated``, and the size: ``n`` and ``k``, or
-            the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a hypercube.
+            relation is violated, with the values ``found`` and ``stated``, and the size: ``n`` and
+            ``k``, or the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a
+            hypercube.
         of: id of the measured forest or schedule; empty if neither was measured.
     """
 
@@ -70,8 +71,8 @@ class Aside:
     Attributes:
         kind: ``reading`` for another reading of a damaged or ambiguous claim; ``instead`` for a
             corrected statement.
-        words: the other reading or the corrected statement.
-        findings: the findings about the other statement.
+        words: the text of the other reading or of the corrected statement.
+        findings: the findings about the other reading or the corrected statement.
     """
 
     kind: Literal["reading", "instead"]

@@ -463,7 +463,8 @@ class ClaimDetail(ClaimResource):
     parts: list[str]
     detail: str
     run: int | None = Field(
-        description="number of the verification run that stored the verdict; null if none"
+        description="number of the verification run that stored the verdict; null if no "
+        "verdict is stored"
     )
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
