@@ -168,8 +168,8 @@ class Claim:
         sizes: the topologies on which the claim is verified.
         check: function that records evidence at one size; None for a conjunction, or if the check
             is not loaded yet.
-        reading: the reading (interpretation) of a damaged or ambiguous statement that is verified,
-            and why; empty if there is only one reading.
+        reading: for a damaged or ambiguous statement, the reading (interpretation) that is
+            verified, and the reason for this choice; empty if there is only one reading.
         correction: a true statement that replaces a claim that fails; empty if there is none.
         parts: ids of the claims that form a conjunction; empty for any other claim.
         section: module of the claim's check, such as ``tseng_sheu.trees``. Claims of one section

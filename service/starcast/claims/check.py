@@ -42,11 +42,13 @@ class Finding:
         what: the compared quantity, in words.
         relation: the stated relation between measured and stated values.
         compared: number of compared pairs of values.
-        measured: summary of the measured values; for ``absent``, the reason.
+        measured: summary of the measured values. If `relation` is ``absent``, the reason why the
+            claim cannot be checked.
         counterexample: None if the relation holds everywhere. Otherwise the first place where the
-            relation is violated, with ``found`` and ``stated``, and the size: ``n`` and ``k``, or
-            the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a hypercube.
-        of: id of the forest or schedule that was measured; empty if there is none.
+            relation is violated, with the values ``found`` and ``stated``, and the size: ``n`` and
+            ``k``, or the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a
+            hypercube.
+        of: id of the measured forest or schedule; empty if neither was measured.
     """
 
     what: str
@@ -69,8 +71,8 @@ class Aside:
     Attributes:
         kind: ``reading`` for another reading of a damaged or ambiguous claim; ``instead`` for a
             corrected statement.
-        words: the other reading or the corrected statement.
-        findings: the findings about the other statement.
+        words: the text of the other reading or of the corrected statement.
+        findings: the findings about the other reading or the corrected statement.
     """
 
     kind: Literal["reading", "instead"]
@@ -129,9 +131,9 @@ class ClaimCheck(CachedTopology):
     broadcast to one shape. Keyword arguments state the place of each value, such as its node or
     link: ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
     ``link=(tails, heads)`` a pair of arrays; a function is called with the index of the value.
-    Nodes are ranks, from which the counterexample gets labels. The first value that differs becomes
-    the counterexample, so arrays should be in rank order. The argument ``of`` is the forest or
-    schedule to which the values belong.
+    Nodes are given as ranks; the counterexample shows their labels. The first value that differs
+    becomes the counterexample, so arrays should be in rank order. The argument ``of`` is the forest
+    or schedule to which the values belong.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -224,7 +226,7 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record whether its numbers of steps and transmissions are as stated.
+        """Execute a schedule; record whether it takes the stated steps and transmissions.
 
         Without ``transmissions``, only the steps are compared.
         """
@@ -235,7 +237,7 @@ class ClaimCheck(CachedTopology):
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether the quotient of a closed form and a stated order is bounded.
+        """Record whether the quotient of a closed form and its stated order of growth is bounded.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
@@ -253,7 +255,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
+        """Record whether closed forms grow equally fast: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 

@@ -159,8 +159,8 @@ def write_template(folder: Path) -> str:
     """Write a pack with two claims to a new folder, and return the key of its paper.
 
     Raises:
-        InputError: the folder exists, its name has no letters or forms the key of a built-in paper
-            pack, or it cannot be written.
+        InputError: the folder exists or cannot be written, its name has no letters, or the letters
+            form the key of a built-in paper pack.
     """
     template = data_folder("examples") / "papers" / "mypaper"
     key = _key_of(folder)

@@ -64,7 +64,7 @@ def all_pairs(_: Topology) -> bool:
 def unless_symmetric(size: Topology) -> bool:
     """Return whether schedules on a topology need the rows of all sources.
 
-    Such rows are needed if translations change the ports of links. The function is a value of
+    Such rows are needed if translations change the ports of links. Use this function as
     `Memory.of_pairs`.
     """
     return not size.translation_keeps_ports

@@ -156,7 +156,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return the claims page as one HTML file, for the same arguments as `markdown`."""
+    """Return the claims page as one HTML file; `markdown` describes the arguments."""
     values = page_values(rows(verdicts), about)
     return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
 

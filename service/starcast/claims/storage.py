@@ -217,7 +217,7 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
     """Return, by claim id, the newest verdict on each claim in the loaded packs, with its run.
 
     The verdict is None if the claim's pack has changed since the run, because the verdict may be
-    about another statement. Only verdicts of claims that fail are returned with their evidence.
+    about an older statement of the claim. Evidence is included only for claims that fail.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(

@@ -60,7 +60,7 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on a claim, which depends only on evidence at sizes in its scope."""
+    """Return the verdict on a claim, derived from the evidence at sizes in the claim's scope."""
     # Checks finish in any order, so sizes with equal sort keys are sorted in the order of the
     # claim.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}

@@ -32,7 +32,8 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
         The verdict, with the smallest counterexample of a claim that fails.
 
     Raises:
-        InputError: the claim or the level is unknown, or the claim is not about a size.
+        InputError: the claim or the level is unknown, or the claim does not apply to one of the
+            sizes.
         LimitError: a size does not fit into memory.
 
     Example:
@@ -106,7 +107,8 @@ def requested_sizes(
     A level includes sizes outside the claim's scope.
 
     Raises:
-        InputError: the level is unknown, no size is given, or the claim is not about a size.
+        InputError: the level is unknown, no size is given, or the claim does not apply to one of
+            the sizes.
     """
     if level not in LEVELS:
         raise InputError(f"unknown level '{level}'", hint=f"write one of {', '.join(LEVELS)}")
@@ -202,7 +204,7 @@ def plan_pairs(
             about.
 
     Raises:
-        InputError: the level or a size is unknown, or none of the claims is about a size.
+        InputError: the level or a size is unknown, or none of the claims applies to a given size.
         LimitError: a size does not fit into memory.
     """
     single = _resolve_conjunctions(claims)
@@ -250,7 +252,7 @@ def run_tasks(
     Raises:
         InputError: ``jobs`` is less than 1.
         LimitError: a task does not fit into the free memory, or its processes were killed.
-        StarcastError: a check raised an exception, which is a defect.
+        StarcastError: a check raised an exception, which is a defect of the check.
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
@@ -284,7 +286,7 @@ def run_task(task: Task) -> tuple[Evidence, ...]:
 
     Raises:
         LimitError: memory was exhausted.
-        StarcastError: a check raised an exception, which is a defect.
+        StarcastError: a check raised an exception, which is a defect of the check.
     """
     objects = ObjectCache()
     return tuple(_run_check(claim, task.size, objects) for claim in task.claims)

@@ -189,7 +189,7 @@ def root(
             "--quiet",
             "-q",
             callback=context.set_quiet,
-            help="Print only results, warnings and errors. Can also follow a command.",
+            help="Print only results, warnings and errors. Can also be given after a command.",
         ),
     ] = False,
     verbose: Annotated[  # noqa: ARG001

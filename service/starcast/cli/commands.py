@@ -530,8 +530,8 @@ def uninstall(
 
     The command first lists everything that it would delete, and asks for confirmation. It does not
     delete files that starcast did not create, or files that other home directories of starcast
-    still need. At the end, it lists what remains, such as other home directories and the Python
-    packages.
+    still need. At the end, it lists everything that was not deleted, such as other home directories
+    and the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

@@ -2,7 +2,7 @@
 
 The server speaks the Model Context Protocol (MCP) over stdin and stdout. The tools are read-only
 operations of `Lab`, with the same parameters and docstrings. Operations run in worker processes,
-with the same kind of limits on time and memory as web pages.
+whose time and memory are limited.
 """
 
 import json
@@ -145,7 +145,7 @@ def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
     """Run an operation in a worker process, and return its result as JSON.
 
     Raises:
-        StarcastError: the error of the operation, or an argument names a file.
+        StarcastError: the operation raised this error, or an argument names a file.
     """
     for key, value in given.items():
         _refuse_file(key, value)
@@ -196,7 +196,7 @@ def _write(result: Any) -> str:
 
 
 def _cut(facts: dict[str, Any]) -> str:
-    """Return a dictionary as JSON; if the text is too long, its largest values are omitted."""
+    """Return a dictionary as JSON, without its largest values if the text would be too long."""
     omitted = list[str]()
     while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
         largest = max(facts, key=lambda name: len(_as_text(facts[name])))

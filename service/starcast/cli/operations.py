@@ -339,7 +339,8 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
         arguments: words ``name=TEXT``, or ``name:=JSON`` for a JSON value.
 
     Raises:
-        InputError: an argument has another form, is not JSON, or repeats a name.
+        InputError: an argument is neither ``name=TEXT`` nor ``name:=JSON``, the JSON is invalid, or
+            a name is repeated.
     """
     values: dict[str, Any] = {}
     for argument in arguments:
@@ -372,7 +373,8 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
             installed.
         UnavailableError: the scheduler does not answer, or has no workers.
-        RejectedError: a worker has another version of starcast, Python or a package.
+        RejectedError: a worker and this process have different versions of starcast, Python or a
+            package.
     """
     if workers is None:
         with sigterm_as_interrupt():

@@ -166,7 +166,8 @@ def comparison(
         bool,
         typer.Option(
             "--runs",
-            help="List the paired runs, one per row; all comparisons have the same columns.",
+            help="List the paired runs, one run per row. The columns do not depend on the "
+            "comparison.",
         ),
     ] = False,
     output: Annotated[
@@ -307,7 +308,10 @@ def claim_report(
     page: Annotated[
         Literal[Format.MARKDOWN, Format.HTML] | None,
         typer.Option(
-            "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
+            "--format",
+            "-f",
+            help="Format of the report; html is a self-contained page.",
+            show_default="by FILE",
         ),
     ] = None,
 ) -> Show:

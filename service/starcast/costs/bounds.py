@@ -25,7 +25,7 @@ class Bound(NamedTuple):
 
     Attributes:
         amount: the number of start-ups, or of messages that one link or node has to carry.
-        reason: a noun phrase with the reference.
+        reason: the reason for the bound, as a noun phrase that cites the source.
     """
 
     amount: Fraction

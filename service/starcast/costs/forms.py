@@ -54,7 +54,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    The broadcast takes as many rounds as the stored record, and N-1 transmissions.
+    The broadcast takes N-1 transmissions, and as many rounds as the one-port-broadcast record that
+    comes with starcast.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -90,8 +91,9 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The broadcast takes as many rounds as the stored record on
-    S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The broadcast has N-1 transmissions.
+    Here m is the smaller of n and 9. The number of rounds is the one-port-broadcast record on S_m
+    that comes with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The broadcast has
+    N-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value

@@ -380,11 +380,12 @@ def lower_bound(
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
-    Steps: with ``messages``, the bound is for M unit messages, one message per link and step:
-    ceil(M x w / degree), in the one-port model M x w, where x is the number of copies and w is
-    `Work.through`; or M x times the largest bound by nodes, cuts and totals. A broadcast or reduce
-    needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1 more) for the last unit that leaves
-    the root. Without ``messages``, the bound on the steps is the number of start-ups.
+    Steps: with ``messages``, the bound is for M unit messages, each in x copies, with one message
+    per link and step. In a topology with translations, the bound is ceil(M x w / degree), or M x w
+    in the one-port model, where w is `Work.through`. In a topology without translations, the bound
+    is M x times the largest bound by nodes, cuts and totals. A broadcast or reduce needs D - 1 more
+    steps (one-port max{D, ceil(log2 N)} - 1 more) for the last unit that leaves the root. Without
+    ``messages``, the bound on the steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.

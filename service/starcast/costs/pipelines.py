@@ -178,7 +178,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
     In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
-    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has another height than
+    T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has a height other than
     D_n, the tree's height replaces D_n.
     """
     start_ups = tree_height(topology, base) * _sub_slots(topology, ports)
@@ -204,7 +204,8 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
     = ceil(log2 n). Without segments the algorithm takes S steps, like the algorithms of [2] and
     [12]. Unlike the algorithms of [2] and [12], this algorithm can be pipelined, because no node
-    receives twice. The paper writes n log2 n for S and log2 n for k, which are not integers.
+    receives a message twice. The paper writes n log2 n for S and log2 n for k, which are not
+    integers.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
@@ -228,8 +229,7 @@ def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Top
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
     """Return a function that gives the cost formula of an allgather that uses all links evenly.
 
-    The time is steps * T_s + (n!-1)/(n-1) m T_c. The function `_whole_messages` has the same
-    arguments.
+    The time is steps * T_s + (n!-1)/(n-1) m T_c. `_whole_messages` describes the arguments.
     """
 
     def form(topology: Topology) -> Form:

@@ -171,7 +171,7 @@ class CostProblem:
         hypercube: dimension of the hypercube for comparison; by default, the smallest dimension of
             a hypercube with at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
-        bounds: a bound to add that takes longer to compute: ``cut``, the bottleneck cut of an
+        bounds: an additional bound that is slow to compute: ``cut``, the bottleneck cut of an
             allgather or reduce-scatter, or ``lp``, the linear program of an alltoall; the bounds of
             other collectives stay the same.
 
@@ -210,9 +210,10 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """The known or requested lower bounds on the time without start-ups, by name.
+        """Lower bounds, requested or found without a search, on the time without start-ups.
 
-        In a topology with translations, the bottleneck cut of an allgather needs no search.
+        The keys are the names of the bounds. In a topology with translations, the bottleneck cut of
+        an allgather needs no search.
         """
         if self.ports != "all":
             return {}
@@ -303,7 +304,7 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
 
     Raises:
         LimitError: the schedule has more than ``max_rows`` rows, or does not fit into memory.
-        RejectedError: the schedule violates a rule or is incomplete.
+        RejectedError: the schedule violates its port model or leaves units undelivered.
     """
     if row.arguments is None:
         return None

@@ -54,12 +54,14 @@ def build_page(
         schedules: schedules on the topology.
         state: the initial state of the page in the form of the explorer's URLs, such as
             ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
-            first schedule or else the first forest; an empty string selects neither.
+            first schedule or else the first forest. If the state is an empty string, the page shows
+            neither.
         root: the root of the layout `levels` while no forest or schedule is shown. While a forest
             or schedule is shown, the layout has the root of this forest or schedule.
 
     Raises:
-        InputError: a forest or schedule is on another topology, or the root is not a node.
+        InputError: a forest or schedule is on a topology other than ``topology``, or the root is
+            not a node.
         LimitError: the topology or a schedule is too large.
 
     Example:

@@ -182,7 +182,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
 
     Raises:
         InputError: the forest has no such tree.
-        RejectedError: the array is not a forest.
+        RejectedError: a tree of the forest is not a spanning tree.
         LimitError: the tree has more than `READABLE` nodes, and ``force`` is False.
 
     Example:
@@ -216,7 +216,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
     Raises:
         InputError: the topology has no such layout.
-        RejectedError: the array is not a forest.
+        RejectedError: a tree of the forest is not a spanning tree.
         LimitError: the trees have more than `MAX_NODES` nodes in total.
 
     Example:

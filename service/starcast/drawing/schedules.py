@@ -172,7 +172,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase with the units that are counted, for a symmetric schedule; otherwise ""."""
+    """Return a phrase that names the counted units of a symmetric schedule; otherwise ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"

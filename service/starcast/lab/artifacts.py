@@ -38,11 +38,11 @@ class IngestOptions(TypedDict, total=False):
     """Options of the schedules and forests of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: rank 0, the identity). In Python
-            also a rank.
+        root: label of the root of forests and schedules (default: rank 0, the identity). In Python,
+            the rank of the root is also accepted.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
-            send and one to receive), both, or default (the first port model that each algorithm
-            supports).
+            send and one to receive), both (a schedule for each of the two), or default (the first
+            port model that each algorithm supports).
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -85,8 +85,9 @@ class Artifacts(Connection):
                 Q4, or a file with a network.
             trees: constructions of forests, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
-                construction that needs no arguments. In Python also lists of constructions, ids and
-                `Forest` objects, which are stored under their own ids.
+                construction that needs no arguments. In Python, a list is also accepted, whose
+                items are constructions, ids and `Forest` objects; these objects are stored under
+                their own ids.
             schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
                 or ``alltoall:edge-disjoint(copies=2)``. An algorithm without a collective, such as
                 ``multiple``, means broadcast if several collectives have this algorithm.
@@ -109,13 +110,14 @@ class Artifacts(Connection):
             already stored.
 
         Raises:
-            InputError: a name or an argument is wrong, or a given forest is on another topology.
+            InputError: a name or an argument is wrong, or a given forest is on a topology other
+                than ``topology``.
             RejectedError: a topology, forest or schedule failed its verification, and is not
                 stored; or a given forest has the id of a stored forest with different trees, and
                 nothing was written.
             BusyError: another process is changing the stores.
-            LimitError: the ingest needs more rows or disk space than is permitted or free; nothing
-                was written.
+            LimitError: the ingest exceeds the permitted number of rows or the free disk space;
+                nothing was written.
             UnavailableError: a server is not running.
 
         Example:
@@ -214,8 +216,8 @@ class Artifacts(Connection):
         is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
-        new store, which then replaces the old store while Neo4j restarts. This is faster and frees
-        disk space.
+        new store, which then replaces the old store while Neo4j restarts. Such an import is faster
+        than deleting the rows one by one, and frees disk space.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
@@ -284,7 +286,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return the stored form of an id: normalized, with a network's spec for its name."""
+        """Return the stored form of an id: normalized, a network's name replaced by its spec."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))
@@ -304,7 +306,8 @@ class Artifacts(Connection):
         Ingests, runs and experiments also store the networks that they use.
 
         Args:
-            network: a file with a network, such as germany50.graphml. In Python also a `Network`.
+            network: a file with a network, such as germany50.graphml. In Python, a `Network` is
+                also accepted.
             name: name of the network, which is the first part of its spec (default: the name of the
                 file).
             file_format: format of the file (default: detected from the content or, failing that,
@@ -319,7 +322,7 @@ class Artifacts(Connection):
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
-            RejectedError: another network with this spec is stored.
+            RejectedError: a different network is already stored under the same spec.
 
         Example:
             >>> lab.add_network(starcast.network([("a", "b"), ("b", "c")], name="mine"))["spec"]
@@ -362,7 +365,7 @@ class Artifacts(Connection):
         return Facts(values, f"{found.spec} {'is stored' if is_new else 'was stored before'}")
 
     def topologies(self) -> Table:
-        """List the topologies in Neo4j with states, and the networks that are only in PostgreSQL.
+        """List the topologies in Neo4j with their states, and networks that are only in PostgreSQL.
 
         The last column, ``used_by``, counts the stored forests, schedules, runs and records of each
         topology.
@@ -460,7 +463,7 @@ class Artifacts(Connection):
             return repository.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
-        """Show the number of busy links and the largest packet in each step of a stored schedule.
+        """Count the busy links, and the units in the largest packet, in each step of a schedule.
 
         Args:
             schedule_id: the id of a stored schedule.
@@ -489,15 +492,16 @@ class Artifacts(Connection):
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
         schedule, and all data at a random sample of nodes of each topology. A topology with no more
-        nodes than the sample is compared completely. This takes seconds for a graph of any size.
-        With ``checksums``, every forest and schedule is also verified again, and the checksums of
-        all rows are compared.
+        nodes than the sample is compared completely. The comparison takes seconds for a graph of
+        any size. With ``checksums``, every forest and schedule is also verified again, and the
+        checksums of all rows are compared.
 
         A table lists the differences. In a shell, the exit code is 6 if there are differences.
 
-        If ids are given, only these artifacts, the indexes and the :Store node (which names the
-        PostgreSQL database of the graph) are compared. Verification is read-only and acquires no
-        lock: artifacts that another process changes in the meantime are skipped and reported.
+        If ids are given, only these artifacts, all artifacts that depend on them, the indexes and
+        the :Store node (which names the PostgreSQL database of the graph) are compared.
+        Verification is read-only and acquires no lock: artifacts that another process changes in
+        the meantime are skipped and reported.
 
         Args:
             ids: ids of stored topologies, forests or schedules; artifacts that depend on them are
@@ -580,7 +584,8 @@ class Artifacts(Connection):
             UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
                 database or application.
             InputError: ``method`` is import, but Neo4j is not the embedded one.
-            LimitError: the artifacts exceed the limit of the load method.
+            LimitError: the artifacts have more rows than the load method permits, or the disk has
+                too little free space.
             BusyError: another process is changing the stores.
 
         Example:

@@ -127,7 +127,7 @@ class Claims(Connection):
         """Show a claim, the topologies on which it is checked, and its newest stored verdict.
 
         In a shell, --cypher prints the counterexample of a failing claim as a Cypher statement for
-        ``starcast query ask`` or Neo4j Browser, below the command that ingests the topology. If no
+        ``starcast query ask`` or Neo4j Browser, below a comment with the ingest command. If no
         verdict is stored, the claim is first checked on the smallest topologies (level quick).
 
         Args:
@@ -235,7 +235,7 @@ class Claims(Connection):
         return report.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
-        """List the stored verification runs: requested claims, version, and numbers of verdicts."""
+        """List the stored verification runs: requested claims, code version, and verdict counts."""
         from starcast.claims import report
 
         with self._session() as session:
@@ -318,8 +318,8 @@ class Claims(Connection):
             The path of the folder.
 
         Raises:
-            InputError: the folder exists or cannot be written, or its name has no letters or forms
-                the key of a built-in paper pack.
+            InputError: the folder exists or cannot be written, its name has no letters, or the
+                letters form the key of a built-in paper pack.
 
         Example:
             $ starcast claims new mypaper
@@ -350,7 +350,7 @@ class Claims(Connection):
         Raises:
             UnavailableError: verdicts are demanded, and no server is running; or the settings name
                 a server, and it cannot be reached.
-            RejectedError: verdicts are demanded, and the schema has another revision.
+            RejectedError: verdicts are demanded, and the schema does not have the newest revision.
             NotFoundError: verdicts are demanded, and none is stored.
         """
         from starcast.claims.storage import newest_verdicts

@@ -32,9 +32,9 @@ BackupFile = Annotated[Path, Shell(metavar="FILE")]
 class Connection:
     """The settings of a lab, and its connections to Neo4j and PostgreSQL.
 
-    The first operation that needs a server connects to it, so that other operations need no server.
-    Use the object as a context manager, which closes the connections at the end, and only in one
-    thread at a time.
+    The first operation that needs a server opens the connection to this server; operations that
+    need no server work without a connection. Use the object as a context manager, which closes the
+    connections at the end, and only in one thread at a time.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are

@@ -60,8 +60,8 @@ class Costs(Connection):
     ) -> CostTable:
         """Compare the costs of algorithms on a topology, or fill a paper's table with stored runs.
 
-        For a topology, no server is needed, and the fastest algorithm comes first. A row is an
-        algorithm that starcast can execute, or a row of a paper's table. The time of a row,
+        For a topology, no server is needed, and the fastest algorithm comes first. Each row is an
+        algorithm that starcast can execute, or comes from a paper's table. The time of a row,
         start_ups T_s + bytes T_c, is computed exactly by the closed form in the paper. The column
         pieces shows the number of segments or unit messages (by default the optimal number), and
         real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
@@ -79,7 +79,7 @@ class Costs(Connection):
                 Q4, or a file with a network.
             collective: show only this collective, such as broadcast (default: all).
             ports: show only this port model: all (a node uses all ports in a step), or one (one
-                port to send and one to receive). Default: both.
+                port to send and one to receive). Default: both port models.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
                 gather or alltoall, each destination gets a message of this size.
             t_s: start-up time per packet, T_s in the papers.
@@ -95,9 +95,10 @@ class Costs(Connection):
             simulate: also execute the schedules that have at most ``max_rows`` rows.
             execution: execution model of the simulations: synchronous (all packets of a step start
                 together), or asynchronous (each packet starts as soon as it can).
-            max_rows: largest number of rows of a schedule that is simulated.
-            bounds: also compute a lower bound that takes longer: ``cut`` (by the bottleneck cut,
-                for allgather and reduce-scatter) or ``lp`` (by a linear program, for alltoall).
+            max_rows: maximum number of rows of a simulated schedule.
+            bounds: also compute a lower bound that is slow to compute: ``cut`` (by the bottleneck
+                cut, for allgather and reduce-scatter) or ``lp`` (by a linear program, for
+                alltoall).
             experiment: show the stored runs of this experiment, instead of costs on a topology.
             table: the paper's table that the runs of ``experiment`` fill, such as
                 tseng-sheu-1997-table-1.

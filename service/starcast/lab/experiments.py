@@ -146,7 +146,7 @@ class Experiments(Connection):
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
-        """Show the number of busy links and the largest packet in each step of a stored run.
+        """Count the busy links, and the units in the largest packet, in each step of a stored run.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -174,7 +174,7 @@ class Experiments(Connection):
         wait: bool = False,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store the missing runs of an experiment: one for each combination of values.
+        """Execute and store the missing runs of an experiment, one per combination of axis values.
 
         An axis is a parameter of runs, such as the message size, with one or more values. In a
         shell, repeat the option of an axis for several values. An algorithm ignores axes that do
@@ -184,7 +184,7 @@ class Experiments(Connection):
             name: the experiment's name.
             grid: TOML file with the values of each axis, or the name of an example that ``starcast
                 experiment examples`` lists. The option of an axis replaces the values in the file.
-                In Python also a mapping.
+                In Python, a mapping is also accepted.
             replace: first delete the stored experiment with this name and its runs.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the notebook's process.
@@ -201,7 +201,8 @@ class Experiments(Connection):
             for a shard, its number of ``runs`` and its ``file``.
 
         Raises:
-            InputError: the name, an axis or a value is wrong, or the experiment has another grid.
+            InputError: the name, an axis or a value is wrong, or the stored experiment with this
+                name has a different grid.
             RejectedError: some runs failed. Failed runs are stored as failed, and comparisons omit
                 them.
             BusyError: another process is using the experiment, or restoring a backup.
@@ -245,7 +246,8 @@ class Experiments(Connection):
     ) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
 
-        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version of starcast, are
+        refused.
 
         Args:
             files: the files of all N shards, in any order.
@@ -255,7 +257,7 @@ class Experiments(Connection):
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
             RejectedError: the shards were computed by another version of the code, or a stored run
-                with the same parameters has other results.
+                with the same parameters has different results.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -275,9 +277,9 @@ class Experiments(Connection):
     ) -> Table:
         """Execute every stored run of an experiment again and compare the results.
 
-        Faults are not drawn again: each run is repeated with its stored faults. Nothing is stored.
-        Runs of a plug-in that is not loaded are listed, but not repeated. In a shell, the exit code
-        is 6 if a result differs.
+        Random faults are not drawn again: each run is repeated with its stored faults. Nothing is
+        stored. Runs of a plug-in that is not loaded are listed, but not repeated. In a shell, the
+        exit code is 6 if a result differs.
 
         Args:
             name: name of an experiment, or number of a single run.
@@ -288,7 +290,7 @@ class Experiments(Connection):
         Returns:
             A row per run. The cell of a result is ``same``, or contains the stored and the new
             value. ``agrees`` is true if all results are the same, and None if the run was not
-            repeated. ``failure`` is the error if runs differ or a plug-in is missing, else None.
+            repeated. ``failure`` is the error if results differ or a plug-in is missing, else None.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -302,7 +304,7 @@ class Experiments(Connection):
     def examples(self) -> Table:
         """List the example experiments that come with starcast.
 
-        Run one with ``starcast experiment run NAME --grid EXAMPLE``.
+        To run an example, use ``starcast experiment run NAME --grid EXAMPLE``.
         """
         from starcast.comparison import listing
 
@@ -318,7 +320,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        The command that executes the experiment, and the number of missing runs, are printed too.
+        A message shows the command that executes the experiment, and the table's note states how
+        many runs are missing.
 
         Args:
             name: the experiment's name.
@@ -336,7 +339,7 @@ class Experiments(Connection):
             return listing.list_grid(side)
 
     def grid(self, name: ExperimentName) -> str:
-        """Print the grids of an experiment in TOML, for ``experiment run --grid``.
+        """Show the grids of an experiment as TOML, for ``experiment run --grid``.
 
         Args:
             name: the experiment's name.
@@ -388,7 +391,7 @@ class Experiments(Connection):
         self, file: Annotated["str | Path", Shell(Path)], *,
         name: NewName = None, wait: bool = False,
     ) -> Table:  # fmt: skip
-        """Store the experiments of a file. Runs that are already stored are not changed.
+        """Store the experiments from a file. Runs that are already stored are not changed.
 
         If a run in the file and a stored run have the same parameters but different results,
         nothing is stored. In a shell, the exit code is then 6.
@@ -400,7 +403,8 @@ class Experiments(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
-            InputError: the file is invalid, or an experiment with this name has another grid.
+            InputError: the file is invalid, or the stored experiment with the same name has a
+                different grid.
             RejectedError: a run in the file and a stored run have the same parameters but different
                 results.
         """
@@ -450,8 +454,8 @@ class Experiments(Connection):
         side. With ``across`` topology, each side may have a different network: the sizes of the
         networks are listed, and no value is scaled.
 
-        In a shell, --runs lists the paired runs, one per row; the columns are the same for all
-        comparisons. --plot FILE.svg also writes the plots of the HTML page to a file: time against
+        In a shell, --runs lists the paired runs, one run per row; the columns do not depend on the
+        comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time against
         message size, and busy links in each step. Plots need matplotlib.
 
         Args:

@@ -53,7 +53,8 @@ class ForestOptions(TypedDict, total=False):
     """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
-        root: label of the root (default: rank 0, the identity). In Python also a rank.
+        root: label of the root (default: rank 0, the identity). In Python, the rank of the root is
+            also accepted.
         base: construction whose trees label-change and dimension-change transform.
         i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
             links cyclically.
@@ -147,8 +148,8 @@ class Forests(Artifacts):
         """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
         In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
-        file names a construction, the trees must be those of the construction. No server is
-        needed.
+        file names a construction, the trees must equal the trees that this construction builds. No
+        server is needed.
 
         With ``blocks``, the parents are computed from a closed form, block by block, so that trees
         that do not fit into memory can be verified. The heights of the trees and the loads of all
@@ -156,7 +157,7 @@ class Forests(Artifacts):
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
-                that ``starcast forest build`` wrote. In Python also a `Forest`.
+                that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             blocks: verify the closed form of a construction block by block, up to S16 (needs
@@ -175,7 +176,8 @@ class Forests(Artifacts):
 
         Raises:
             RejectedError: a tree is not a spanning tree (the error names the first node that does
-                not reach the root), or the trees are not those of the construction in the id.
+                not reach the root), or the trees differ from those of the construction that the id
+                names.
             InputError: a name, an argument or a file is wrong, the construction has no closed form,
                 or the options cannot be combined.
             LimitError: the trees are larger than the memory of this machine, or the topology is
@@ -240,7 +242,8 @@ class Forests(Artifacts):
     def merge_forest(self, *files: ShardFiles) -> Table:
         """Merge the shard files of one verification by blocks.
 
-        Incomplete, overlapping or damaged shards, and shards from another version, are refused.
+        Incomplete, overlapping or damaged shards, and shards from another version of starcast, are
+        refused.
 
         Args:
             files: the files of all N shards, in any order.
@@ -273,8 +276,8 @@ class Forests(Artifacts):
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest; a file that
-                ``starcast forest build`` wrote; or the id of a stored forest. In Python also a
-                `Forest`.
+                ``starcast forest build`` wrote; or the id of a stored forest. In Python, a `Forest`
+                is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             verify: also check that the counts and checksums in Neo4j equal the values recorded when
@@ -284,8 +287,8 @@ class Forests(Artifacts):
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
             NotFoundError: no such forest is stored.
-            RejectedError: the array of a file is not a forest; or ``verify`` is given, and the
-                counts or checksums in Neo4j differ.
+            RejectedError: a tree of the forest is not a spanning tree; or ``verify`` is given, and
+                the counts or checksums in Neo4j differ.
 
         Example:
             >>> lab.show_forest("S6", "multiple")["congestion"]
@@ -339,7 +342,7 @@ class Forests(Artifacts):
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
-                that ``starcast forest build`` wrote. In Python also a `Forest`.
+                that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             tree: number of the tree, from 0 (default: 0).
@@ -353,7 +356,7 @@ class Forests(Artifacts):
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
-            RejectedError: the array of a file is not a forest.
+            RejectedError: a tree of the forest is not a spanning tree.
             LimitError: the trees have too many nodes for a drawing.
 
         Example:
@@ -394,16 +397,16 @@ class Forests(Artifacts):
 
         Args:
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
-                that ``starcast forest build`` wrote. In Python also a `Forest`.
+                that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit the construction for a file.
             to: format of the file.
-            tree: number of the only tree to write, from 0 (default: all trees).
+            tree: number of the single tree to write, counted from 0 (default: all trees).
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the forest has no such tree.
-            RejectedError: the array of a file is not a forest.
+            RejectedError: a tree of the forest is not a spanning tree.
 
         Example:
             $ starcast forest export S5 multiple --to dot --out s5.dot
@@ -417,7 +420,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if its id names a construction that builds other trees."""
+        """Return a verified forest; warn if it differs from the construction that its id names."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # The trees are valid under any name: only `verify_forest` rejects a wrong name.
@@ -472,7 +475,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if the construction in a forest's id builds other trees, else ""."""
+    """Return a warning if a forest differs from the construction that its id names, else ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

@@ -182,10 +182,10 @@ class Networks(Artifacts):
                 Q4, or a file with a network.
             out: output file, such as page.html.
             forest: a construction, such as multiple, or a file that ``starcast forest build``
-                wrote. Can be repeated. In Python also `Forest` objects.
+                wrote. Can be repeated. In Python, `Forest` objects are also accepted.
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
-                ``broadcast:multiple(segments=4)``; with ``:one`` at the end, the port model is one.
-                Can be repeated.
+                ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
+                repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
                 The layout ``levels`` starts from this root, too.
             state: initial state of the page, written like the URL fragment of the explorer (after
@@ -196,7 +196,7 @@ class Networks(Artifacts):
 
         Raises:
             InputError: a name, an argument, the root or a file is wrong.
-            RejectedError: the array of a file is not a forest.
+            RejectedError: a tree of a forest is not a spanning tree.
             LimitError: the topology or a schedule is too large for a page.
 
         Example:
@@ -250,7 +250,7 @@ class ScheduleOptions(TypedDict, total=False):
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
             to receive). Default: the first port model that the algorithm supports; all for a file.
         root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
-            identity). In Python also a rank.
+            identity). In Python, the rank of the root is also accepted.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.

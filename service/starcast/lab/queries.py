@@ -53,7 +53,7 @@ class Queries(Connection):
         return list_queries(library.search(search), "\n".join(skipped))
 
     def show_query(self, query: QueryOrFile) -> str:
-        """Print a query file: its header, and a Cypher statement that also runs in Neo4j Browser.
+        """Show a query file: its header, and a Cypher statement that also runs in Neo4j Browser.
 
         Args:
             query: name of a query, with or without its pack, such as overlap/load-histogram, or a
@@ -91,10 +91,10 @@ class Queries(Connection):
 
         Args:
             query: name of a query, with or without its pack, such as overlap/load-histogram, or a
-                .cypher file. In Python also a Cypher statement, as for `ask`.
+                .cypher file. In Python, a Cypher statement is also accepted, as in `ask`.
             parameters: values of the query's parameters, such as topology=S5; a list or a number
-                can be written as JSON after :=, such as sizes:='[1, 2]'. In Python also as keyword
-                arguments.
+                can be written as JSON after :=, such as sizes:='[1, 2]'. In Python, values can also
+                be given as keyword arguments.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
             drawable: raise InputError before the query runs if the result cannot be drawn.
@@ -167,7 +167,8 @@ class Queries(Connection):
             statement: a Cypher statement, a .cypher file without a header, or - to read the
                 statement from stdin.
             parameters: values of the statement's parameters: name=TEXT for a string; name:=JSON for
-                a number, a list or a Boolean. In Python also as keyword arguments.
+                a number, a list or a Boolean. In Python, values can also be given as keyword
+                arguments.
             row_limit: maximum number of rows that are shown.
             timeout: time limit in seconds.
             values: values of the statement's parameters, as keyword arguments.
@@ -254,7 +255,7 @@ class Queries(Connection):
                 packs (default: all packs).
 
         Returns:
-            A row for each problem, and a row with an empty problem for each query without one.
+            A row for each problem, and a row with an empty problem for each query without problems.
 
         Raises:
             InputError: a file or its header is invalid.

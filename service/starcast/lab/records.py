@@ -56,7 +56,7 @@ class Records(Connection):
         shard: ShardName = None,
         out: Path | None = None,
     ) -> Table:
-        """Search for the best solution of a problem, or for a proof that no better one exists.
+        """Search for the best solution of a problem, or for a proof that no better solution exists.
 
         A record is the best known solution of a problem on a topology, with its value and the best
         proved bound on this value. The search starts from the record, and writes each improvement
@@ -65,10 +65,10 @@ class Records(Connection):
         details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree. The exit code is 8 if they agree, but the bound has no proof and rests on the
-        agreement of two solvers.
+        agree. The exit code is 8 if they agree, but the bound has no proof: two solvers agree on
+        the bound.
 
-        Each combination of a problem, a topology and a random seed is a search. Searches run one
+        Each combination of a problem, a topology and a random seed is one search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
         divided.
 
@@ -97,8 +97,8 @@ class Records(Connection):
 
         Returns:
             The best record of each problem and topology. ``failure`` is an error if value and bound
-            of a record differ, or if a bound has no proof but rests on the agreement of two
-            solvers; otherwise None.
+            of a record differ, or if a bound has no proof but two solvers agree on it; otherwise
+            None.
 
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
@@ -173,7 +173,7 @@ class Records(Connection):
             folder: folder with your own records.
 
         Raises:
-            InputError: the problem is unknown, or a file is damaged.
+            InputError: the problem is unknown, or a record file is damaged.
 
         Example:
             >>> lab.records("one-port-broadcast")["value"][:3]
@@ -213,7 +213,7 @@ class Records(Connection):
             folder: folder with your own records.
 
         Raises:
-            InputError: the problem is unknown, or a file is damaged.
+            InputError: the problem is unknown, or a record file is damaged.
             NotFoundError: no record is known.
 
         Example:
@@ -255,7 +255,7 @@ class Records(Connection):
             proof.
 
         Raises:
-            InputError: a file is damaged.
+            InputError: a record file is damaged.
 
         Example:
             >>> lab.verify_records(Path("mine/bisection-width/S6.json"))["verification"]
@@ -384,12 +384,12 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Merge the files of searches that were divided into shards, and keep better records.
+        """Merge the files of sharded searches; keep each record that improves on the known record.
 
         For each problem and topology, the best value and the best bound are combined with the known
         record; solutions and bounds are verified first. Incomplete, overlapping or damaged shards,
-        and shards from another version, are refused. In a shell, the exit code is 8 if a bound was
-        not used because its proof was not regenerated.
+        and shards from another version of starcast, are refused. In a shell, the exit code is 8 if
+        a bound was not used because its proof was not regenerated.
 
         Args:
             files: the files of all N shards, as written by ``starcast search --shard``.
@@ -435,8 +435,8 @@ class Records(Connection):
         """Verify all records, and store improvements on the stored records in PostgreSQL.
 
         The result of checking the bound is stored with each record: "verified", "not made again"
-        (the proof was not regenerated now), or "not checked" (no proof is known: two solvers agree
-        on the bound).
+        (the proof was not regenerated), or "not checked" (no proof is known: two solvers agree on
+        the bound).
 
         Args:
             proofs: regenerate the proofs of bounds.

@@ -318,7 +318,7 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
 
     Raises:
-        InputError: the file has another suffix.
+        InputError: the suffix is not one of the given suffixes.
     """
     suffix = Path(out).suffix
     if suffix.lower() not in {"", *suffixes}:

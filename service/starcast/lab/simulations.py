@@ -199,8 +199,8 @@ class Simulations(Connection):
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Returns:
-            The time, the last arrival, the longest busy time of a link, and the critical path. A
-            fractional time is a string, such as 2444/3.
+            The total time, the time of the last arrival, the longest busy time of a link, and the
+            critical path. A fractional time is a string, such as 2444/3.
 
         Raises:
             InputError: a name, a number or a fault is wrong, or the file cannot be read.
@@ -261,15 +261,15 @@ class Simulations(Connection):
         blocks are executed. If the thread blocks violate a rule, the error names the rank, thread
         block and step of the first violation.
 
-        In GOAL files, a rank is the rank of a node. A GOAL file written by starcast contains the
-        units and steps of the schedule. In other files, each send carries one unit, and starts in
-        the first step that ``requires`` and the port model permit; the unit is determined from the
-        sender and receiver, or from the tag.
+        In a GOAL file, each process is the node of the same rank. A GOAL file written by starcast
+        contains the units and steps of the schedule. In other files, each send carries one unit,
+        and starts in the first step that the dependencies (``requires``) and the port model permit;
+        the unit is determined from the sender and receiver, or from the tag.
 
         The first line of a CSV file names the columns: step, sender, port and unit, and optionally
         tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
-        separated by commas, semicolons or tabs. Nodes are given by labels, or by ranks if a sender
-        is not a label; #6 is always the node of rank 6.
+        separated by commas, semicolons or tabs. Nodes are given by labels or, if any sender in the
+        file is not a label, by ranks; #6 is always the node of rank 6.
 
         Args:
             file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a
@@ -280,7 +280,8 @@ class Simulations(Connection):
                 allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
-            root: label of the root (default: rank 0, the identity). In Python also a rank.
+            root: label of the root (default: rank 0, the identity). In Python, the rank of the root
+                is also accepted.
             file_format: format of the file (default: detected from the content or, failing that,
                 from the suffix).
 

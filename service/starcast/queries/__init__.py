@@ -1,4 +1,4 @@
-"""Query packs: folders of Cypher queries, which are checked when loaded and only read the graph."""
+"""Query packs: folders of read-only Cypher queries, which are checked when they are loaded."""
 
 from starcast.queries.execution import run
 from starcast.queries.pack import Library, find, load_library, load_queries

@@ -4,7 +4,8 @@ The measured times of the queries that come with starcast are in `queries/measur
 `benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
 Neo4j version, and for each query the revision that was measured and its times: the seconds of the
 slowest parameter values on each topology (null if the query did not finish within ``timeout``
-seconds), and the seconds that other libraries took for the same question on the largest topology.
+seconds), and the seconds that other systems, such as DuckDB or NumPy, took for the same question on
+the largest topology.
 """
 
 import os
@@ -270,8 +271,8 @@ class Figures(pydantic.BaseModel):
     Attributes:
         revision: the revision of the query that was measured.
         seconds: the query's time in seconds by topology; None if the time limit was reached.
-        others: the seconds that other libraries took for the same question on `LARGEST`, by
-            library.
+        others: the seconds that other systems, such as DuckDB or NumPy, took for the same question
+            on `LARGEST`, by system.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)

@@ -389,7 +389,7 @@ def named_topologies(
 ) -> list["Topology"]:
     """Return the topologies to which parameters refer, without repetition.
 
-    A parameter is a topology, or a forest or schedule on a topology.
+    A parameter refers to a topology by a spec, or by the id of a forest or schedule.
 
     Raises:
         InputError: the value of a topology parameter is not a topology.

@@ -133,7 +133,7 @@ def _parse_field(name: str, text: str, *items: str) -> Any:
 
 
 def _parse_items(name: str, text: str, lines: Sequence[str]) -> tuple[Any, ...]:
-    """Parse the items of a field; error messages name the field."""
+    """Return the parsed items of a field; error messages name the field."""
     if text not in {"", "none"} or bool(text) == bool(lines):
         message = f"{name}: the items must follow on the next lines, or the field must be 'none'"
         raise InputError(message, hint=_HINT)
@@ -390,7 +390,7 @@ class Query:
     ) -> Iterator[InputError]:
         """Yield an error for each of ``names`` that is not in ``known``.
 
-        In the message, the name replaces ``{}``.
+        In the message, ``{}`` is replaced by the name.
         """
         for name in names:
             if name not in known:

@@ -161,7 +161,9 @@ class SimulationResource(BaseModel):
     missing: int = Field(
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
-    undelivered: list[Undelivered] = Field(description="the first pairs that were not delivered")
+    undelivered: list[Undelivered] = Field(
+        description="the first (node, unit) pairs that were not delivered"
+    )
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
@@ -395,7 +397,7 @@ class Curves(BaseModel):
 
 
 class CommandsData(BaseModel):
-    """The commands that repeat the runs of some of the compared experiments or runs (sides)."""
+    """The commands that repeat the runs of one or more sides (compared experiments or runs)."""
 
     sides: list[str]
     repeat: str = Field(
@@ -455,12 +457,14 @@ class ClaimDetail(ClaimResource):
 
     reading: str
     record: str = Field(
-        description="search problem whose records have the best known values; usually empty"
+        description="search problem whose records hold the best known values for the "
+        "subject of the claim; empty for most claims"
     )
     parts: list[str]
     detail: str
     run: int | None = Field(
-        description="number of the verification run that stored the verdict; null if none"
+        description="number of the verification run that stored the verdict; null if no "
+        "verdict is stored"
     )
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
@@ -478,7 +482,8 @@ class RecordResource(BaseModel):
     bound: int = Field(description="proved bound: no solution has a better value than the bound")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound, such as `LRAT, not made again` for an unverified proof"
+        description="evidence for the bound, such as `LRAT, not made again` for an LRAT "
+        "proof that was not regenerated"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="total time of all searches, in seconds")

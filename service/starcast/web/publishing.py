@@ -76,7 +76,7 @@ class Publishing(Connection):
                 ``compare`` does not exist.
             LimitError: the disk has less free space than the site needs.
             UnavailableError: the settings name a server, and it cannot be reached; or a package of
-                the extra is not installed.
+                the extra starcast[web] is not installed.
 
         Example:
             >>> with Publishing(Settings.load()) as opened:

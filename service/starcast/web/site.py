@@ -266,7 +266,7 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the site's file (and fragment) for a URL path, or None if it is not published."""
+        """Return the site's file (and fragment) for a URL path; None for an unpublished page."""
         if url in self._pages or url in self._files:
             return file_of(url)
         return self._explored.get(url)

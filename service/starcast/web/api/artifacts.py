@@ -42,7 +42,8 @@ ExpandParameter = Annotated[
 FaultParameter = Annotated[
     list[str],
     Query(
-        description="faulty node (21345) or link (12345-21345); with @3 appended, from step 3 on"
+        description="faulty node (21345) or link (12345-21345); with @3 appended, "
+        "the fault begins in step 3"
     ),
 ]
 
@@ -191,7 +192,7 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, sorted by id. Other schedules can be requested by their ids."""
+    """List the stored schedules, sorted by id. Any schedule can be requested by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     return paging.respond(models.StoredSchedule, _with_urls("schedules", rows))

@@ -71,7 +71,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. Without a stored verdict, it is checked now, on the smallest topologies."""
+    """Show a claim; if no verdict is stored, first check it on the smallest topologies."""
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
