@@ -95,7 +95,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 
 
 @pytest.mark.parametrize("command", ["ln -s", "ln"])
-def test_a_link_created_in_place_of_the_archive_is_not_copied(
+def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
     """Through a link, the server's account could make root copy a file that only root can read."""

@@ -189,7 +189,7 @@ STARS = {"topology": "S4", "message_bytes": 1}
         ),
     ],
 )
-def test_the_points_of_a_grid_follow_from_segments_messages_and_default_ports(
+def test_segments_messages_and_ports_of_a_grid_are_resolved_for_each_algorithm(
     axes: dict[str, Any], attributes: tuple[str, ...], expected: list[Any]
 ) -> None:
     points = Grid({**STARS, **axes}).points()

@@ -213,7 +213,7 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
         assert read[name].to_list() == expected.tolist()
 
 
-def test_a_goal_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
+def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Schedule) -> None:
     """Units, trees and steps are kept in comments of a file that starcast writes."""
     expanded = built.expand()
     file = tmp_path / "mine.goal"

@@ -399,8 +399,8 @@ def test_quotient_classes_have_equal_size_and_the_links_of_their_nodes(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_are_extra_components_plus_acyclic_cuts(spec: str, classes: int) -> None:
-    """Araki's conditions: connected classes, and a cycle in each cut between two classes."""
+def test_defects_are_extra_components_of_classes_and_trees_in_cuts(spec: str, classes: int) -> None:
+    """By Araki's conditions, every class is connected, and every component of a cut has a cycle."""
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -496,7 +496,7 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
 
 
 def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> None:
-    """Large multipliers prove a smaller bound, and negative multipliers are rejected."""
+    """Multipliers that are too large prove a smaller bound; negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8

@@ -66,7 +66,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun) -> str | None:
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule is the third with one row moved to a later step, which changes its time."""
+    """The last schedule is the third with one row moved to a later step, so their times differ."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),

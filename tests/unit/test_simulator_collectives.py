@@ -296,7 +296,7 @@ def test_an_impossible_or_too_large_number_of_units_is_refused() -> None:
             simulate(replace(schedule, units=24**2 * 10**12))
 
 
-def test_without_units_the_postcondition_holds() -> None:
+def test_a_schedule_without_units_satisfies_the_postcondition() -> None:
     schedule = built(("S4", "scatter", "balanced", "all"))
     run = simulate(replace(kept(schedule, []), units=0))
     assert run.complete
