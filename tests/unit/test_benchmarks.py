@@ -77,7 +77,7 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
 
 
 def test_cp_sat_finds_the_smallest_number_of_steps_of_an_allgather() -> None:
-    """In Ring6, the distance 3 is the bound; in K3,4, a node with 3 links must receive 6 units."""
+    """Ring6 has diameter 3. In K3,4, some nodes must receive 6 units over 3 links."""
     peers = pytest.importorskip("benchmarks.peers")
     for spec, steps in (("Ring6", 3), ("K5", 1), ("K3,4", 2), ("GP5,2", 3)):
         assert peers.find_optimum(topology(spec), 9) == steps

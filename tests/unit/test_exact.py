@@ -64,7 +64,7 @@ def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messag
 @given(st.data())
 @max_examples(60)
 def test_the_checker_finds_a_problem_exactly_if_the_simulator_does(data: st.DataObject) -> None:
-    """The changed rows contain only existing nodes and ports."""
+    """Mutations that replace a receiver or a port are omitted."""
     valid = set(MUTATIONS) - {"another receiver", "another port"}
     way = data.draw(st.sampled_from(sorted(valid)))
     broken = mutate(data.draw, exact(4), way)

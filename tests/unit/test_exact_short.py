@@ -82,7 +82,7 @@ def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
 def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     n: int, messages: int
 ) -> None:
-    """There are enough full necklaces to fill the idle cells."""
+    """A cell is one dimension in one step. Enough full necklaces exist to fill the idle cells."""
     begun = plan_opening(n, messages)
     busy = {
         cell

@@ -112,7 +112,7 @@ def test_pydot_reads_the_same_topology(spec: str) -> None:
 
 @each_topology
 def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
-    """Topologies of up to 62 nodes use the short form of the node count, S5 uses the long form."""
+    """Topologies of up to 62 nodes use the short form of the node count, and S5 the long form."""
     data = written(topology(spec), "graph6").encode()
     graph = nx.Graph()
     graph.add_nodes_from(range(topology(spec).nodes))

@@ -154,7 +154,7 @@ def direct(chunks: int = 1) -> str:
 
 
 def test_an_in_place_allgather_on_a_ring_is_read(tmp_path: Path) -> None:
-    """S4,1 is the complete graph of four nodes."""
+    """The file is read on S4,1, the complete graph of four nodes."""
     back = read(ring(), tmp_path, "S4,1", "allgather")
     rows = zip(back.step, back.sender, back.receiver, back.unit, strict=True)
     expected = {

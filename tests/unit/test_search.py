@@ -164,7 +164,7 @@ def test_a_map_that_is_not_an_automorphism_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_every_link_is_in_exactly_one_two_factor_or_in_the_rest(spec: str) -> None:
+def test_two_factors_and_the_rest_contain_every_link_exactly_once(spec: str) -> None:
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -510,7 +510,7 @@ def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> 
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
+def test_bounds_are_rounded_up_to_the_parity_of_all_bisections() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)

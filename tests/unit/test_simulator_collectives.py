@@ -305,7 +305,7 @@ def test_a_schedule_without_units_satisfies_the_postcondition() -> None:
 
 
 def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
-    """`ArrivalTimes` stores units for all nodes, `Journeys` stores units with one destination."""
+    """`ArrivalTimes` is for units that all nodes get, `Journeys` for units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),
