@@ -341,7 +341,7 @@ def test_numbers_are_read_exactly() -> None:
 
 
 def test_huge_and_malformed_numbers_are_refused() -> None:
-    """Expanding an exponent of eight digits would fill the memory. The message is also short."""
+    """Expanding an exponent of eight digits would fill the memory. The error message is short."""
     huge = ("1e5000", "1e20000000", "1e-20000000", "1" * 5000, f"1/{'1' * 5000}")
     for words in (*huge, "1_000", "inf", "\u0661"):
         with pytest.raises(

@@ -125,7 +125,7 @@ def test_simgrid_times_equal_the_computed_times(
 
 
 @pytest.mark.slow
-def test_simgrid_times_agree_on_other_machines_under_faults_and_without_rows(
+def test_simgrid_times_agree_on_several_machines_under_faults_and_without_rows(
     simgrid: Path | None,
 ) -> None:
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [

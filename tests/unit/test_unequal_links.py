@@ -195,7 +195,7 @@ def test_times_beyond_64_bits_stay_exact() -> None:
 def test_no_complete_execution_beats_the_lower_bound(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
-    """The bound on the number of steps also holds; a link carries at most its capacity per step."""
+    """The number of steps is compared too; a link carries at most its capacity per step."""
     network = data.draw(networks())
     judged = data.draw(floods(collective, steps=12, network=network))
     run = simulate(judged)
