@@ -194,12 +194,12 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
 
 @pytest.mark.whole
 @pytest.mark.parametrize("case", cases("S4", "S4,2", "Q3"), ids=":".join)
-def test_rows_equal_those_of_the_oracle(case: Case) -> None:
+def test_rows_of_small_schedules_equal_those_of_the_oracle(case: Case) -> None:
     assert_rows_equal_those_of_the_oracle(case)
 
 
 @pytest.mark.parametrize("case", cases(*SMALL, *LARGE), ids=":".join)
-def test_rows_on_all_sizes_equal_those_of_the_oracle(case: Case) -> None:
+def test_rows_of_schedules_of_all_sizes_equal_those_of_the_oracle(case: Case) -> None:
     assert_rows_equal_those_of_the_oracle(case)
 
 
@@ -222,7 +222,7 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
 
 
 def test_every_shipped_algorithm_has_an_oracle_or_is_listed_as_an_exception() -> None:
-    """The other collectives are derived from these four, most of them by reversal."""
+    """Only the four collectives from which the other collectives are derived need an oracle."""
     shipped = {
         (entry.collective, entry.name)
         for collective in ("broadcast", "allgather", "scatter", "alltoall")

@@ -145,7 +145,7 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
 def test_invalid_arguments_of_algorithms_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """The hint for a wrong number of messages lists the valid numbers."""
+    """The hint for an invalid number of messages lists valid numbers, such as 4, 8 and 12."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:
@@ -202,7 +202,7 @@ def test_the_number_of_messages_has_a_default() -> None:
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S5,1", "S5,2", "S5,3", "S5,4", "S6,3"])
 def test_packets_of_several_units_occur_only_where_trees_share_links(spec: str) -> None:
-    """A single tree sends one unit per link and step."""
+    """Along a single tree, every packet has one unit."""
     prefix = "nk-" if "," in spec else ""
     assert not schedule(spec, "broadcast", f"{prefix}greedy", segments=2).packets
     many = schedule(spec, "broadcast", f"{prefix}multiple", segments=2)

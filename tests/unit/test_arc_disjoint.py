@@ -93,8 +93,8 @@ def test_families_have_the_maximum_number_of_trees_by_default(spec: str) -> None
 
 
 @pytest.mark.parametrize(("spec", "height"), [("S4", 6), ("S5", 8), ("S6", 10), ("T8x8x8", 13)])
-def test_trees_are_shallow(spec: str, height: int) -> None:
-    """On star graphs, the trees are at most as high as those of Fragopoulou & Akl 1996."""
+def test_arc_disjoint_trees_have_the_known_heights(spec: str, height: int) -> None:
+    """On star graphs, no tree is higher than the trees of Fragopoulou & Akl 1996."""
     built = forest(spec, "arc-disjoint")
     assert built.height == height
     if spec.startswith("S"):
@@ -155,7 +155,7 @@ def test_collectives_along_the_trees_are_complete(spec: str, collective: str, po
     assert result.complete
 
 
-def test_wrong_arguments_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with refused("S4 has no node of rank 24"):
         forest("S4", "arc-disjoint", root=24)
     with refused("seed is -1, which is out of range on S4"):

@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_killed_write_keeps_the_old_file_and_leaves_a_hidden_one(tmp_path: Path) -> None:
+def test_a_killed_write_keeps_the_old_file_and_leaves_a_hidden_file(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("old")
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path / "old")]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL

@@ -19,7 +19,7 @@ from starcast.support.errors import InputError
 
 
 def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
-    """The tables of numpy and starcast have the permutations in lexicographic order."""
+    """Both tables list the permutations in lexicographic order."""
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
@@ -77,14 +77,14 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
 
 
 def test_cp_sat_finds_the_smallest_number_of_steps_of_an_allgather() -> None:
-    """In Ring6, the distance 3 is the bound; in K3,4, a node with 3 links must receive 6 units."""
+    """Ring6 has diameter 3. In K3,4, some nodes must receive 6 units over 3 links."""
     peers = pytest.importorskip("benchmarks.peers")
     for spec, steps in (("Ring6", 3), ("K5", 1), ("K3,4", 2), ("GP5,2", 3)):
         assert peers.find_optimum(topology(spec), 9) == steps
 
 
 def test_a_forestcoll_cluster_keeps_its_switches_and_capacities() -> None:
-    """Each GPU receives the units of the two other GPUs over one link of capacity 4: time 2/4."""
+    """Each GPU receives two units over one link of capacity 4, so an allgather takes 2/4."""
     peers = pytest.importorskip("benchmarks.peers")
     gpus = [(0, "GPU", number) for number in range(3)]
     graph = nx.DiGraph()
@@ -144,8 +144,8 @@ def test_a_damaged_ratio_file_is_reported_with_the_line_number(tmp_path: Path, l
         report.read_records(file)
 
 
-def test_the_benchmark_page_shows_measurements_growth_and_worse_ratios(tmp_path: Path) -> None:
-    """The same results give the same plot, byte for byte."""
+def test_the_benchmark_page_shows_measurements_plots_and_worse_ratios(tmp_path: Path) -> None:
+    """Plotting the same results twice gives byte-identical files."""
     growth = Growth("Time in ns", {"numpy": {"S10": 3.0, "S9": 2.0}, "starcast": {"S9": 1.0}})
     results: dict[str, list[report.Result]] = {
         "construction": [Figure("build", 2.0, "s", "< 5", "copy | move", 1.0), growth],

@@ -109,7 +109,7 @@ def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[
     ]
 
 
-def test_every_engine_statement_except_schema_belongs_to_a_query(
+def test_every_engine_statement_except_the_schema_belongs_to_a_query(
     stored: tuple[Place, list[Any]],
 ) -> None:
     _, engines = stored

@@ -127,7 +127,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
-    """If the changed tree is a spanning tree, the checkers must find the same heights and loads."""
+    """For a spanning tree, the checkers find the same heights and loads as the verification."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0

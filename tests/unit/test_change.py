@@ -120,7 +120,7 @@ def test_dimension_change_on_s_n_n_minus_1_equals_that_on_s_n() -> None:
 def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_first(
     n: int, i: int, tree: str
 ) -> None:
-    """For k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
+    """For k = 1, a dimension change by i maps a symbol s >= 2 to ((s-2+i) mod (n-1)) + 2."""
     before = forest(f"S{n},1", tree)
     trees = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
@@ -135,7 +135,7 @@ def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_firs
 
 
 def test_dimension_change_is_refused_on_nk_stars_with_k_from_2_to_n_minus_2() -> None:
-    """For these k, the definition applied literally gives trees that omit nodes, unless i = 0."""
+    """For these k, the literal definition gives trees that omit nodes, unless the shift i is 0."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
         assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
@@ -147,7 +147,7 @@ def test_dimension_change_is_refused_on_nk_stars_with_k_from_2_to_n_minus_2() ->
         assert "label-change" in constructions(f"S{n},{k}")
 
 
-def test_the_arguments_are_part_of_the_id() -> None:
+def test_the_arguments_of_a_change_are_part_of_the_forest_id() -> None:
     assert (
         forest("S4", "label-change", base="greedy", root="4132").id
         == "S4:label-change(base=greedy):4132"

@@ -103,7 +103,7 @@ def test_verify_claims_and_check_return_the_same_verdicts() -> None:
         assert verdict == check(verdict.claim, sizes=SIZES)
 
 
-def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
+def test_a_conjunction_without_evidence_for_all_its_parts_has_no_verdict() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
     evidence = verify.run_tasks(tasks, 1, Silent())
     assert [

@@ -122,7 +122,7 @@ def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
 
 @pytest.mark.parametrize("words", ["query list", "query list -f json", "--version", "--help"])
 def test_a_full_disk_is_reported_as_one_error(words: str) -> None:
-    """Output may be written immediately or from a buffer at the end."""
+    """Commands write their output immediately, or from a buffer when they end."""
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
             [*COMMAND, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False

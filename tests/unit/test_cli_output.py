@@ -129,12 +129,12 @@ def test_control_characters_of_stored_texts_are_escaped(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("name", ["tree.svg", "tree.SVG", "tree", "a.b/tree"])
-def test_a_file_with_a_matching_suffix_or_no_suffix_is_accepted(name: str) -> None:
+def test_a_file_name_with_the_suffix_of_its_format_or_no_suffix_is_accepted(name: str) -> None:
     check_suffix(Path(name), ".svg")
 
 
 def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
-    """Lines are also printed if the work advances slowly, or has only reported its activity."""
+    """Lines are also printed if the work advances slowly or reports only its current activity."""
     lines: Queue[str] = Queue()
 
     def read_until(pattern: str) -> None:

@@ -187,7 +187,7 @@ def test_the_number_of_undelivered_units_that_are_not_listed_is_shown(starcast: 
     assert len(facts["undelivered"]) == 11
 
 
-def test_an_experiment_is_not_written_to_a_file_of_another_format(starcast: Starcast) -> None:
+def test_exporting_an_experiment_to_a_zip_file_is_refused(starcast: Starcast) -> None:
     assert refused(starcast("experiment export mine --out mine.zip"), 2)[0] == (
         "the file format is JSON, but the file name ends in '.zip': mine.zip"
     )

@@ -192,7 +192,7 @@ def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched
 
 
 def test_by_default_runs_are_matched_by_their_number_of_message_pieces() -> None:
-    """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
+    """On S5, p segments are 4p pieces of the message for `multiple`, and p for `edge-disjoint`."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -316,7 +316,7 @@ def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
 
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
-def test_fewer_than_two_sides_cannot_be_compared(sides: list[Side]) -> None:
+def test_a_comparison_of_fewer_than_two_sides_is_refused(sides: list[Side]) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
 
@@ -463,7 +463,7 @@ def test_an_unknown_column_is_refused_with_the_known_names() -> None:
     assert "change_percent" in refused.value.hint
 
 
-def test_a_single_experiment_is_also_split_by_base_tree_and_copies() -> None:
+def test_a_single_experiment_is_split_by_algorithm_base_tree_and_copies() -> None:
     runs = [
         *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
         *(run(20, algorithm="dimension-change", base=tree) for tree in ("greedy", "balanced")),

@@ -144,7 +144,7 @@ def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) 
     assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint
 
 
-def test_across_with_a_constant_axis_changes_no_verdict() -> None:
+def test_axes_in_across_on_which_all_runs_agree_change_no_verdict() -> None:
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [

@@ -32,7 +32,7 @@ SECRET = re.compile(r"\$\{SECRETS:\?run 'make secrets' first, .+\}/([a-z0-9-]+)"
 
 
 def test_the_example_environment_lists_every_variable_with_its_default() -> None:
-    """Every variable has the same default wherever it is used. SECRETS has none."""
+    """A variable has the same default wherever it is used; only SECRETS has none in other files."""
     secrets = ("SECRETS", "./compose/secrets")
     assert {match.groups() for match in VARIABLE.finditer(CODE)} | {secrets} == VALUES.items()
 
@@ -141,8 +141,8 @@ def test_passwords_are_passed_as_files() -> None:
     assert all(match and match[1] == name for name, match in names.items())
 
 
-def test_make_secrets_writes_each_password_once_and_the_folder_into_dot_env(tmp_path: Path) -> None:
-    """A second call changes nothing, since the databases keep their first passwords."""
+def test_make_secrets_creates_passwords_once_and_sets_secrets_in_dot_env(tmp_path: Path) -> None:
+    """A second call changes nothing, since the databases keep the passwords of the first start."""
     script = shutil.copytree(ROOT / "compose", tmp_path / "compose") / "make-secrets"
     shutil.rmtree(tmp_path / "compose" / "secrets", ignore_errors=True)
     (tmp_path / ".env").write_text("POSTGRES_PORT=5433", encoding="utf-8")
@@ -197,7 +197,10 @@ def test_commands_log_in_as_writer_or_reader_and_only_setup_as_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """Older builders support neither heredocs nor --link. A syntax line needs a registry."""
+    """Older builders support neither heredocs nor --link.
+
+    A line ``# syntax=`` is avoided as well: the builder would pull an image from a registry.
+    """
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
@@ -208,8 +211,8 @@ def test_the_image_does_not_run_as_root_and_its_base_image_is_named_once() -> No
     assert DOCKERFILE.rindex("USER starcast") > DOCKERFILE.rindex("FROM ")
 
 
-def test_the_dockerfile_copies_what_the_wheel_contains_and_nothing_that_is_ignored() -> None:
-    """.dockerignore allows only the listed paths; a path missing there breaks the build."""
+def test_the_dockerfile_copies_the_files_of_the_wheel_and_no_ignored_file() -> None:
+    """.dockerignore allows only the listed paths; a copied path missing there breaks the build."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
     names = {name for each in copied for name in each.split()}

@@ -108,12 +108,12 @@ def some_roots(network: Topology) -> list[int]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("case", cases("S4", "S5", "S4,2", "S5,3", "Q3"), ids=":".join)
-def test_trees_follow_the_definition(case: Case) -> None:
+def test_small_trees_follow_their_definition(case: Case) -> None:
     assert_follows_the_definition(case)
 
 
 @pytest.mark.parametrize("case", cases(*SPECS), ids=":".join)
-def test_trees_of_all_sizes_follow_the_definition(case: Case) -> None:
+def test_trees_of_all_sizes_follow_their_definition(case: Case) -> None:
     assert_follows_the_definition(case)
 
 
@@ -159,7 +159,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
 def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
-    """The oracles are too slow for these sizes. The trees are compared with translated trees."""
+    """The oracles are too slow here, so the trees are compared with translated trees."""
     network = topology(case.spec)
     root = network.nodes - 2
     built = forest(network, case.name, root=root)
@@ -176,7 +176,7 @@ def test_every_shipped_construction_has_an_oracle_or_is_listed_as_an_exception()
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_constructions_are_refused_on_other_families(spec: str) -> None:
+def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec: str) -> None:
     for family, names in ORACLES.items():
         for name in names:
             if family != topology(spec).family:
@@ -184,8 +184,8 @@ def test_constructions_are_refused_on_other_families(spec: str) -> None:
                     forest(spec, name)
 
 
-def test_displacements_follow_the_definition() -> None:
-    """On S_6, several nodes of a necklace may have the same smallest cycle."""
+def test_displacements_of_nodes_follow_the_definition() -> None:
+    """S_6 is tested because several nodes of a necklace can have the same smallest cycle there."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]

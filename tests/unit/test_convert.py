@@ -107,13 +107,13 @@ def assert_same_graph(artifact: Topology | Forest, tree: int | None = None) -> N
     assert sorted(found, key=str) == sorted(wanted, key=str)
 
 
-def test_igraph_has_the_links_of_every_topology() -> None:
+def test_the_igraph_graph_of_a_topology_has_all_its_links() -> None:
     for network in map(topology, SPECS):
         assert_same_graph(network)
 
 
 @every_forest
-def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     trees = build(spec, construction)
@@ -154,7 +154,7 @@ Conversion = Callable[..., Any]
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_invalid_input_is_refused(conversion: Conversion) -> None:
-    """Invalid input is an unknown tree, a tree of a topology, or an array that is not a forest."""
+    """Examples are an unknown tree, a tree number with a topology, and a corrupted forest."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:

@@ -189,7 +189,10 @@ def largest_ratio_by_flows(graph: nx.Graph) -> Fraction:
 
 @pytest.mark.parametrize("spec", ["S3", "Q3", "S3,2", "S4,2", "S4", "S4,3", "S5,2", "Q4"])
 def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> None:
-    """On small topologies, the cut also has the maximum ratio of all sets of nodes."""
+    """On small topologies, the cut also has the largest ratio |S| / B(S) of all sets S of nodes.
+
+    B(S) is the number of links that leave S.
+    """
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
     assert found.time == largest_ratio_by_flows(graph)

@@ -50,7 +50,10 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
 def test_the_best_integer_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Some closed forms round a quotient by n-1 up. Some algorithms require multiples of n-1."""
+    """Some closed forms contain a quotient by n-1, rounded up.
+
+    Some algorithms require the number of messages to be a multiple of n-1.
+    """
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     has_copies = "copies" in algorithm.argument_names

@@ -200,7 +200,7 @@ def test_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces()
             assert (line.real_pieces, line.pieces) == ((None, 5) if share else best)
 
 
-def test_messages_and_segments_apply_only_to_algorithms_with_this_argument() -> None:
+def test_messages_and_segments_apply_only_to_algorithms_with_these_arguments() -> None:
     pieces: dict[str, int | None] = {"greedy": 3, "multiple": 3}
     # Without a closed form, the number of pieces is only an argument.
     pieces |= {"recursive-substar": 8, "edge-disjoint": 8, "greedy-matching": None}
@@ -227,7 +227,7 @@ def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_bounds_for_several_copies_are_separate_rows(spec: str, collective: str) -> None:
-    """The table also has the bounds for one copy, under other names."""
+    """The table also has the bounds for one copy, under different names."""
     single, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )

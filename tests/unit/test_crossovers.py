@@ -156,7 +156,7 @@ def test_the_order_of_the_compared_runs_does_not_change_crossovers() -> None:
 def test_each_machine_has_its_own_crossover() -> None:
     """The times 10 T_s + 2m T_c and 3 T_s + 5m T_c are equal at a size that depends on T_s / T_c.
 
-    The rows also state topology, collective, ports and faults.
+    Each crossover also states topology, collective, ports and faults.
     """
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
     ours = [

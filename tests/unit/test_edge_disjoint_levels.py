@@ -17,7 +17,7 @@ from starcast.trees import Forest, forest
 
 @pytest.mark.parametrize("n", [7, 2, 3, 4, 5, 6, 8, 9])
 def test_the_rows_of_a_scatter_are_counted_without_building_its_trees(n: int) -> None:
-    """The test includes nodes on short necklaces that divide unevenly among the trees."""
+    """In some cases, nodes on short necklaces cannot be divided evenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()

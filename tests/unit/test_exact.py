@@ -35,10 +35,9 @@ def exact(n: int, messages: int = 1) -> Schedule:
 def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
     """The checker finds no problem, and the simulator counts M n! t_n transmissions.
 
-    With this number of transmissions, all paths are shortest paths. On larger stars, where the
-    checker is slow, the simulator alone checks links, deliveries and the steps of all dimensions.
-    Here t_n is the sum of the distances from one node. The idle steps of a node's links add up to
-    less than n-1.
+    Here t_n is the sum of the distances from one node, so all paths are shortest paths. On larger
+    stars, where the checker is slow, the simulator alone checks links, deliveries and the steps of
+    all dimensions. The idle steps of a node's links add up to less than n-1.
     """
     schedule = exact(n, messages)
     if n < 7 or (n, messages) == (7, 1):
@@ -65,7 +64,7 @@ def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messag
 @given(st.data())
 @max_examples(60)
 def test_the_checker_finds_a_problem_exactly_if_the_simulator_does(data: st.DataObject) -> None:
-    """The changed rows contain only existing nodes and ports."""
+    """Mutations that replace a receiver or a port are omitted."""
     valid = set(MUTATIONS) - {"another receiver", "another port"}
     way = data.draw(st.sampled_from(sorted(valid)))
     broken = mutate(data.draw, exact(4), way)

@@ -41,7 +41,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """Only 2 is left for the last cycle, so the first changes from 2 to 3, the second to 4."""
+    """The last cycle needs entry 2, so the third moves from 2 to 3, and the second from 3 to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
@@ -82,7 +82,7 @@ def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
 def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     n: int, messages: int
 ) -> None:
-    """There are enough full necklaces to fill the idle cells."""
+    """A cell is one dimension in one step. Enough full necklaces exist to fill the idle cells."""
     begun = plan_opening(n, messages)
     busy = {
         cell
@@ -132,10 +132,10 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
         assert page.full_necklaces(n) >= factorial(n - 1)
 
 
-def test_the_bounds_suffice_for_n_of_at_least_7() -> None:
-    """3(n-2) Y <= 2 (n-1)! for the bound Y on the number of nodes on short necklaces.
+def test_the_bounds_of_the_proof_suffice_for_n_from_7_to_199() -> None:
+    """The number of nodes on short necklaces has a bound Y with 3(n-2) Y <= 2 (n-1)!.
 
-    A shorter inequality that implies this one is also checked.
+    A shorter inequality that implies this inequality is also checked.
     """
     for n in range(7, 200):
         assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)

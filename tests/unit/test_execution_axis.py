@@ -31,7 +31,7 @@ GRID = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
-def test_the_time_of_an_asynchronous_run_equals_that_of_the_function_timing(
+def test_the_time_of_an_asynchronous_run_equals_the_result_of_timing(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
 ) -> None:
     ports = data.draw(st.sampled_from(entry.ports))

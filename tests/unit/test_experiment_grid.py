@@ -189,7 +189,7 @@ STARS = {"topology": "S4", "message_bytes": 1}
         ),
     ],
 )
-def test_the_points_of_a_grid_follow_from_segments_messages_and_default_ports(
+def test_segments_messages_and_ports_of_a_grid_are_resolved_for_each_algorithm(
     axes: dict[str, Any], attributes: tuple[str, ...], expected: list[Any]
 ) -> None:
     points = Grid({**STARS, **axes}).points()
@@ -341,7 +341,7 @@ def test_numbers_are_read_exactly() -> None:
 
 
 def test_huge_and_malformed_numbers_are_refused() -> None:
-    """Expanding an exponent of eight digits would fill the memory. The message is also short."""
+    """Expanding an exponent of eight digits would fill the memory. The error message is short."""
     huge = ("1e5000", "1e20000000", "1e-20000000", "1" * 5000, f"1/{'1' * 5000}")
     for words in (*huge, "1_000", "inf", "\u0661"):
         with pytest.raises(

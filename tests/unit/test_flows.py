@@ -82,10 +82,13 @@ def test_flows_and_cuts_equal_those_of_networkx(network: Network, data: st.DataO
 
 
 @given(networks(), st.data())
-def test_bottlenecks_are_the_largest_ratios_of_all_subsets(
+def test_a_bottleneck_has_the_largest_ratio_of_all_node_sets(
     network: Network, data: st.DataObject
 ) -> None:
-    """The capacity of a link is the same in both directions. Some nodes may be switches."""
+    """The ratio is the number of endpoints divided by the capacity of the links that leave the set.
+
+    The capacity of a link is the same in both directions. Some nodes may be switches.
+    """
     nodes = range(network.nodes)
     graph = weighted(network, None)
     capacities = np.ones((network.port_count, network.nodes), dtype=np.int64)

@@ -56,7 +56,7 @@ def verify_by_distances(trees: Forest) -> None:
         trees.verify()
 
 
-def test_the_error_names_the_first_invalid_tree_its_node_and_port() -> None:
+def test_the_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
     cases: list[tuple[str, list[tuple[int, int, int]], int, str]] = [
         ("greedy", [(0, 0, 2)], 0, "tree 0.*12345 is the root"),
         *(("multiple", [(3, 17, port)], 0, f"tree 3.*14532.*{port}") for port in (1, 6, 7, 255)),

@@ -309,7 +309,7 @@ def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     assert same(loaded, meant)
 
 
-def test_all_constructions_without_arguments_are_tested() -> None:
+def test_these_tests_cover_all_constructions_without_required_arguments() -> None:
     tested = {name for _, name in PLAIN}
     needed = {
         name: [each for each in CONSTRUCTIONS[name].arguments if each.default is None]

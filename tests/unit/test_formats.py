@@ -112,7 +112,7 @@ def test_pydot_reads_the_same_topology(spec: str) -> None:
 
 @each_topology
 def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
-    """Topologies of up to 62 nodes use the short form of the node count, S5 uses the long form."""
+    """Topologies of up to 62 nodes use the short form of the node count, and S5 the long form."""
     data = written(topology(spec), "graph6").encode()
     graph = nx.Graph()
     graph.add_nodes_from(range(topology(spec).nodes))
@@ -213,7 +213,7 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
         assert read[name].to_list() == expected.tolist()
 
 
-def test_a_goal_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
+def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Schedule) -> None:
     """Units, trees and steps are kept in comments of a file that starcast writes."""
     expanded = built.expand()
     file = tmp_path / "mine.goal"

@@ -82,7 +82,7 @@ def test_a_node_is_not_linked_to_itself() -> None:
     assert refusal.value.hint == "1 is adjacent to 2, 5"
 
 
-def test_a_root_has_no_port_towards_itself() -> None:
+def test_the_port_from_a_node_towards_itself_is_0() -> None:
     t = topology("Grid3x4")
     parents = np.array([0, *range(11)])
     assert ports_towards(t, parents)[:3].tolist() == [0, 1, 2]

@@ -56,7 +56,10 @@ NS3 = """6 1 6
 
 
 def test_capacities_latencies_and_switches_of_ns3_files_are_read(read: Any) -> None:
-    """Five of six nodes are hosts; two parallel links carry 400 Gbit/s; 12.5 GB/s is 100 Gbit/s."""
+    """Five of the six nodes are hosts. Two parallel links have a total capacity of 400 Gbit/s.
+
+    The capacity 12.5 GB/s is read as 100 Gbit/s.
+    """
     lines: list[str] = []
     made = read(NS3, "mine.txt", reporter=ProgressLines(lines.append))
     assert (made.nodes, made.endpoints, made.links) == (6, 5, 5)

@@ -66,7 +66,7 @@ def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Sc
 def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
     tmp_path: Path, built: Schedule
 ) -> None:
-    """The file has no step numbers; the same units cross the same links, as early as possible."""
+    """Without step numbers, each unit still crosses its original links, as early as possible."""
     built = built.expand()
     back = read(written(built, plain=True), tmp_path, built.topology.spec, built.collective)
     sent = [
@@ -154,7 +154,7 @@ def direct(chunks: int = 1) -> str:
 
 
 def test_an_in_place_allgather_on_a_ring_is_read(tmp_path: Path) -> None:
-    """S4,1 is the complete graph of four nodes."""
+    """The file is read on S4,1, the complete graph of four nodes."""
     back = read(ring(), tmp_path, "S4,1", "allgather")
     rows = zip(back.step, back.sender, back.receiver, back.unit, strict=True)
     expected = {
@@ -311,7 +311,7 @@ def test_every_missing_dependency_is_detected(
 
 
 def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path) -> None:
-    """A second write to a chunk before it is sent is refused, unless it writes the same unit."""
+    """Before a chunk is sent, it may be written twice only if both writes store the same unit."""
 
     def through(needs: str) -> str:
         gpus = [

@@ -242,7 +242,7 @@ def test_transfers_over_a_switch_take_two_steps(
         read(two_step_allreduce(), tmp_path, "allreduce", spec)
 
 
-def test_a_get_becomes_a_row_that_the_other_gpu_sends(tmp_path: Path) -> None:
+def test_a_get_operation_becomes_a_row_sent_by_the_other_gpu(tmp_path: Path) -> None:
     built = read(ring_allgather(), tmp_path, "allgather")
     rows = zip(built.step, built.sender, built.receiver, built.unit, strict=True)
     assert {tuple(map(int, row)) for row in rows} == {

@@ -300,7 +300,7 @@ def test_a_first_row_whose_names_occur_again_is_not_a_header(read: Any) -> None:
     assert links(read("u v\na b\n")) == {("a", "b")}
 
 
-def test_the_format_can_be_chosen(read: Any) -> None:
+def test_the_format_of_a_network_file_can_be_chosen(read: Any) -> None:
     content = "3 2\n2\n1 3\n2\n"
     assert links(read(content, "x.txt", file_format="metis")) == NUMBERS
     with refused("x.txt: line 2 has 1 value") as refusal:

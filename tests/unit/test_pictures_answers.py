@@ -87,7 +87,7 @@ def test_rows_of_nodes_are_drawn_as_nodes_and_links(
     assert (found.nodes, links(found)) == (ranks(*nodes.split()), expected)
 
 
-def test_a_port_and_a_neighbour_in_a_row_are_drawn_as_a_link_of_the_parameter_node() -> None:
+def test_a_row_with_port_and_neighbour_is_drawn_as_a_link_of_the_given_node() -> None:
     given = {"topology": "S4", "node": "1234"}
     rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
     for column, expected in {"port": {"1234 -2- 2134": 1}, "load": {}}.items():

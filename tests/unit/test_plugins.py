@@ -423,7 +423,7 @@ RING = """
 """
 
 
-def test_a_plug_in_must_declare_its_number_of_rows_if_it_is_not_the_default(
+def test_a_plug_in_must_declare_a_number_of_rows_other_than_the_default(
     load: Callable[[str], None],
 ) -> None:
     load(RING.format(declared=""))
@@ -556,7 +556,7 @@ def f(topology, root):
 @pytest.mark.parametrize(
     "effect", ["os.fork()", "os.fork() or sys.exit()", "[os.fork() or 1 / 0 for _ in 'ab']"]
 )
-def test_a_process_that_a_plug_in_forks_ends_when_it_leaves_the_plug_in(
+def test_a_forked_process_ends_when_it_leaves_the_code_of_the_plug_in(
     tmp_path: Path, effect: str
 ) -> None:
     file = tmp_path / "forks.py"

@@ -100,8 +100,8 @@ def running(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
-def test_workers_killed_while_a_run_ends_do_not_delay_it(tmp_path: Path, killed: int) -> None:
-    """A killed idle worker may have held a lock for which the others wait."""
+def test_workers_killed_while_a_run_ends_do_not_delay_its_end(tmp_path: Path, killed: int) -> None:
+    """A killed idle worker may have held a lock for which the other workers wait."""
     with running(tmp_path) as process:
         assert process.stdout
         assert len(list(takewhile("all\n".__ne__, process.stdout))) == 6

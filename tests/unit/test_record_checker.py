@@ -50,7 +50,7 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 
 @by_file
 def test_the_checker_and_starcast_agree_on_a_changed_witness(path: Path, tmp_path: Path) -> None:
-    """Each of six trials changes one random entry of the witness, which proves the value."""
+    """Each of six trials changes one random entry of the record's witness."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
         name for name in ("parent_port", "round", "ports", "pair", "side") if name in record.witness

@@ -72,7 +72,7 @@ def test_the_error_for_a_wrong_proof_names_the_line_and_the_reason(
 
 
 def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
-    """Each first line adds a clause over two variables that the formula does not imply."""
+    """Each proof begins by adding a clause that the formula does not imply."""
     literals = (1, -1, 2, -2)
     clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
     formula = [[1, 2], [-1, 2]]
@@ -101,7 +101,7 @@ def test_the_proof_of_a_solver_for_an_unsatisfiable_formula_is_accepted(tmp_path
 
 
 def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
-    """A shortened proof that is still valid must not prove a formula that lacks a clause."""
+    """Without one of the formula's clauses, every shortened proof is rejected."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()

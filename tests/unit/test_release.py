@@ -48,7 +48,7 @@ def test_developer_dependency_groups_are_not_extras() -> None:
 
 
 def test_make_explains_that_a_non_ascii_path_needs_a_utf_8_locale(tmp_path: Path) -> None:
-    """With LC_ALL=C, every Python 3.11 command in such a folder ends with a traceback."""
+    """With LC_ALL=C, a Python 3.11 command in a folder with such a path ends with a traceback."""
     folder = tmp_path / "übung"
     folder.mkdir()
     shutil.copy(ROOT / "Makefile", folder)
@@ -86,7 +86,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_no_text_recommends_installing_starcast_from_a_package_index() -> None:
-    """No index has starcast. Errors name its dependencies, and pages install from the clone."""
+    """No index has starcast, so errors name its dependencies, and pages install from the clone."""
     texts = [
         ROOT / "README.md",
         *(ROOT / "docs").glob("*.md"),

@@ -107,7 +107,7 @@ def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.Mo
             ring.centre()
 
 
-def test_labels_and_ranks_of_a_root_give_the_same_point() -> None:
+def test_a_root_given_by_label_or_by_rank_gives_the_same_point() -> None:
     assert rooted() == rooted("00") == rooted("#0")
     assert rooted("12") == rooted("#7")
     assert rooted("#7").root == "12"

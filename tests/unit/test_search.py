@@ -164,7 +164,7 @@ def test_a_map_that_is_not_an_automorphism_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_every_link_is_in_exactly_one_two_factor_or_in_the_rest(spec: str) -> None:
+def test_two_factors_and_the_rest_contain_every_link_exactly_once(spec: str) -> None:
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -399,8 +399,8 @@ def test_quotient_classes_have_equal_size_and_the_links_of_their_nodes(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_are_extra_components_plus_acyclic_cuts(spec: str, classes: int) -> None:
-    """Araki's conditions: connected classes, and a cycle in each cut between two classes."""
+def test_defects_are_extra_components_of_classes_and_trees_in_cuts(spec: str, classes: int) -> None:
+    """By Araki's conditions, every class is connected, and every component of a cut has a cycle."""
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -496,7 +496,7 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
 
 
 def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> None:
-    """Large multipliers prove a smaller bound, and negative multipliers are rejected."""
+    """Multipliers that are too large prove a smaller bound; negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
@@ -510,7 +510,7 @@ def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> 
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
+def test_bounds_are_rounded_up_to_the_parity_of_all_bisections() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)

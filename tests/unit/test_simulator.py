@@ -62,7 +62,7 @@ def test_the_declared_root_and_number_of_units_are_checked() -> None:
     assert {unit for _, unit in more.undelivered} == {2}
 
 
-def test_if_all_nodes_are_dead_nothing_is_missing() -> None:
+def test_if_all_nodes_are_dead_no_unit_is_missing() -> None:
     run = simulate(broadcast(3, "greedy", "all", 1), faults=range(6))
     assert run.complete
     assert run.missing == 0

@@ -296,7 +296,7 @@ def test_an_impossible_or_too_large_number_of_units_is_refused() -> None:
             simulate(replace(schedule, units=24**2 * 10**12))
 
 
-def test_without_units_the_postcondition_holds() -> None:
+def test_a_schedule_without_units_satisfies_the_postcondition() -> None:
     schedule = built(("S4", "scatter", "balanced", "all"))
     run = simulate(replace(kept(schedule, []), units=0))
     assert run.complete
@@ -305,7 +305,7 @@ def test_without_units_the_postcondition_holds() -> None:
 
 
 def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
-    """`ArrivalTimes` stores units for all nodes, `Journeys` stores units with one destination."""
+    """`ArrivalTimes` is for units that all nodes get, `Journeys` for units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

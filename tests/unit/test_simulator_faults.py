@@ -18,8 +18,8 @@ from support.meeting import refused
 from support.simulator_cases import assert_same_verdict, built, fault_sets
 
 
-def test_a_fault_is_parsed_from_and_formatted_in_the_same_notation() -> None:
-    """A fault from step 1 is written without its step."""
+def test_formatting_a_parsed_fault_gives_its_original_text() -> None:
+    """A fault that begins in step 1 is written without its step."""
     for text, fault in {
         "21345": Fault("21345", 1),
         "12345-21345": Fault(("12345", "21345")),
@@ -63,7 +63,7 @@ def test_an_invalid_fault_notation_is_refused() -> None:
             Fault.parse(text)
 
 
-def test_the_explorer_accepts_the_same_fault_notation() -> None:
+def test_the_explorer_and_the_simulator_accept_the_same_fault_notation() -> None:
     """The explorer and `Fault.parse` use the same regular expression."""
     script = STATIC / "explorer" / "state.js"
     assert f"const FAULT = /^{FAULT.pattern}$/;" in script.read_text(encoding="utf-8")

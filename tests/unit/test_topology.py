@@ -62,12 +62,12 @@ def roots_of(t: Topology) -> Iterator[int]:
 
 @pytest.mark.whole
 @small_specs
-def test_small_topologies_follow_the_definition(spec: str) -> None:
+def test_small_topologies_follow_their_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
 
 @every_spec
-def test_topologies_follow_the_definition(spec: str) -> None:
+def test_larger_topologies_follow_their_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
 

@@ -195,7 +195,7 @@ def test_times_beyond_64_bits_stay_exact() -> None:
 def test_no_complete_execution_beats_the_lower_bound(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
-    """The bound on the number of steps also holds; a link carries at most its capacity per step."""
+    """The number of steps is compared too; a link carries at most its capacity per step."""
     network = data.draw(networks())
     judged = data.draw(floods(collective, steps=12, network=network))
     run = simulate(judged)
@@ -263,7 +263,7 @@ def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
 
 
 def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
-    """The latency of 10^9 needs more than 32 bits in ticks of 1/3."""
+    """The unused link has the latency 10^9, which exceeds 32 bits in ticks of 1/3."""
     network = line(latencies=[0, 10**9])
     judged = sends(network, (1, "a", "b", 0))
     for execution in EXECUTION_MODELS:

@@ -431,7 +431,7 @@ def test_a_long_url_is_refused(client: TestClient) -> None:
     "path",
     [f"{API}/topologies/S4", f"{API}/topologies/S4/neighbours", "/static/starcast.css", "/queries"],
 )
-def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, path: str) -> None:
+def test_a_response_cached_by_the_client_is_not_sent_again(client: TestClient, path: str) -> None:
     first = client.get(path)
     tag = first.headers["ETag"]
     assert tag.startswith('"')

@@ -17,7 +17,7 @@ DOCUMENT = {
 }
 
 
-def test_a_factor_is_the_time_of_neo4j_divided_by_the_fastest_other_time() -> None:
+def test_a_factor_is_the_time_of_neo4j_relative_to_the_fastest_other_tool() -> None:
     times = times_of(DOCUMENT, "star")
     assert factors(times, "paths", ("duckdb",)) == pytest.approx([0.5])
     assert factors(times, "paths", ("numpy", "igraph")) == pytest.approx([2.0, 10.0])
