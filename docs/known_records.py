@@ -60,7 +60,7 @@ restricted to symmetric objects only find witnesses; they never prove a bound.
 
 `starcast records verify` checks the witness of each record, and the evidence for its bound:
 
-* *Theory*: the bound is computed again.
+* *Theory*: the bound is recomputed.
 * *Inequalities*, for bisections: the inequalities are added up in exact integers and fractions
   (`starcast.records.cut_bounds`).
 * *LRAT* or *DRAT*: CaDiCaL has refuted the formula that states that a better object exists. The
@@ -101,7 +101,7 @@ bound, the result has both, in folders and in PostgreSQL.
   it or has a better one.
 * The file of a record on a network contains the network, as files of experiments do.
 * In PostgreSQL, the state belongs to the bound for which it was found: a better or different record
-  does not inherit it, and an unverified bound replaces no verified one.
+  does not inherit it, and an unverified bound never replaces a verified bound.
 
 Two things are not checked by any program here: that a problem's formula agrees with its definition
 (its page describes the variables and constraints), and the cited theory. Both rely on tests.
@@ -111,7 +111,7 @@ starcast's checker has about 100 lines of Python. If cake_lpr (Tan, Heule and My
 checker that is itself verified down to its machine code, is on the PATH, it must accept each proof
 too. No package registry offers cake_lpr, but it can be built from its repository with a C compiler.
 `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files for other
-checkers. The tests produce all proofs of up to 500 kB again.
+checkers. The tests regenerate all proofs of up to 500 kB.
 """
 
 #: Explanation below the table of proofs.
