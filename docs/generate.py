@@ -76,10 +76,10 @@ def help_of(path: tuple[str, ...]) -> str:
 _FAST = """\
 ### How to use the indexes
 
-A node or relationship is found by an index if the statement names its label or type, and all
-properties of one of the indexes below: by equality, or all but the first by a comparison. Otherwise
-Neo4j reads all nodes of the label, or all relationships of the type, of all topologies. These
-statements use an index:
+Neo4j uses an index if the statement names the label of the node or the type of the relationship,
+and all properties of one of the indexes below: the first by equality, the others by equality or by
+a comparison. Otherwise Neo4j reads all nodes of the label, or all relationships of the type, of all
+topologies. These statements use an index:
 
 ```cypher
 MATCH (n:Node {topology: 'S4'}) RETURN n.label
@@ -93,11 +93,12 @@ RETURN a.label, s.unit, b.label
 ```
 
 Write `EXPLAIN` or `PROFILE` before a statement to see its plan: NodeByLabelScan and
-DirectedRelationshipTypeScan read everything, NodeIndexSeek and DirectedRelationshipIndexSeek only
-what is asked for.
+DirectedRelationshipTypeScan read all nodes or relationships, NodeIndexSeek and
+DirectedRelationshipIndexSeek only those that match.
 
-Nodes have no relationship to their topology, which would have millions of them. A property leads
-from one to the other, also in Neo4j Browser, where a topology expands to its forests only:
+Nodes have no relationship to their topology, because a topology would then have millions of
+relationships. Neo4j Browser expands a topology to its forests only. Use a property to get from a
+topology to its nodes, or back:
 
 ```cypher
 MATCH (t:Topology {spec: 'S4'}) MATCH (n:Node {topology: t.spec}) RETURN n LIMIT 100
@@ -177,7 +178,7 @@ collective; copies of a unit have the same number and differ in *tree*. Let N be
 nodes, and M the number of units per source, per destination, or per pair of source and destination.
 Unit i of these M units (i = 0..M-1) has the following number:
 
-* broadcast: 0..units-1; if the message is segmented for each tree, a tree has consecutive numbers;
+* broadcast: 0..units-1; the segments that one tree carries have consecutive numbers;
 * allgather: source\\*M + i, or i in a symmetric schedule;
 * scatter: destination\\*M + i;
 * gather: source\\*M + i;
@@ -205,15 +206,15 @@ _ALGORITHMS = """\
 and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
 *segments* is the number of pieces into which each tree's share of the message is split; *messages*
 is M, the number of unit messages per source or destination; *copies* is the number of edge-disjoint
-trees that carry each message; *base* is the construction that `dimension-change` starts from;
-*seed* selects one of the schedules that a greedy algorithm can build.
+trees that carry each message; *base* is the construction that `dimension-change` and `forest` start
+from; *seed* selects one of the schedules that a greedy algorithm can build.
 
 `greedy` schedules exist on every topology, for all collectives: in each step, as many links as
 possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs, however,
 `greedy` is Tseng & Sheu's broadcast, or the reduce or allreduce derived from it; the greedy
-schedules of these three collectives are called `greedy-matching` there. On all other topologies
-both names mean the same. `ring` exists on topologies in which a search with a fixed limit finds a
-Hamiltonian cycle.
+schedules of these three collectives are called `greedy-matching` there. On all other topologies,
+both names mean the same algorithm. `ring` exists on topologies in which a search with a fixed limit
+finds a Hamiltonian cycle.
 """
 
 

@@ -60,7 +60,7 @@ restricted to symmetric objects only find witnesses; they never prove a bound.
 
 `starcast records verify` checks the witness of each record, and the evidence for its bound:
 
-* *Theory*: the bound is computed again.
+* *Theory*: the bound is recomputed.
 * *Inequalities*, for bisections: the inequalities are added up in exact integers and fractions
   (`starcast.records.cut_bounds`).
 * *LRAT* or *DRAT*: CaDiCaL has refuted the formula that states that a better object exists. The
@@ -101,7 +101,7 @@ bound, the result has both, in folders and in PostgreSQL.
   it or has a better one.
 * The file of a record on a network contains the network, as files of experiments do.
 * In PostgreSQL, the state belongs to the bound for which it was found: a better or different record
-  does not inherit it, and an unverified bound replaces no verified one.
+  does not inherit it, and an unverified bound never replaces a verified bound.
 
 Two things are not checked by any program here: that a problem's formula agrees with its definition
 (its page describes the variables and constraints), and the cited theory. Both rely on tests.
@@ -111,7 +111,7 @@ starcast's checker has about 100 lines of Python. If cake_lpr (Tan, Heule and My
 checker that is itself verified down to its machine code, is on the PATH, it must accept each proof
 too. No package registry offers cake_lpr, but it can be built from its repository with a C compiler.
 `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files for other
-checkers. The tests produce all proofs of up to 500 kB again.
+checkers. The tests regenerate all proofs of up to 500 kB.
 """
 
 #: Explanation below the table of proofs.
@@ -128,17 +128,17 @@ _REMARKS = {
 The best published algorithms need as many rounds as the sum of ceil(log2 i) over i = 2..n: 3, 5, 8,
 11, 14, 17, 21 on S_3 to S_9 (Akl, Qiu & Stojmenovic 1993; Mendia & Sarkar 1992; Sheu, Wu & Chen
 1995, as Tseng & Sheu 1997 cite them in section 6.1). The recursive substars of Sheu, Liaw & Chen
-1993 need n(n-1)/2. The minimum numbers of rounds on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and 19,
-which equal the counting bound by degrees. This is one round less than published on S_6, S_7 and
+1993 need n(n-1)/2 rounds. The minimum numbers of rounds on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and
+19, which equal the counting bound by degrees. This is one round less than published on S_6, S_7 and
 S_8, and two on S_9. `broadcast:optimal` executes the optimal records. On S_10 and S_11 the search
 finds broadcasts of 23 and 26 rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29
-MB, are not shipped. [Another page](../one-port-conjecture.md) says how to find them, and states a
-conjecture for all n, with the evidence for it.
+MB, are not shipped. The page [A conjecture](../one-port-conjecture.md) explains how to find them,
+and states a conjecture for all n, with the evidence for it.
 
-A local search finds these broadcasts, that of S_9 within seconds. All but the last few rounds are
-maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks the
-message takes the cheapest sending slot of a neighbour; the nodes in conflict with it then lack the
-message in turn (`starcast.search.local_search`).
+A local search finds these broadcasts, the one on S_9 within seconds. All but the last few rounds
+are maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks
+the message gets the cheapest sending slot of a neighbour; the nodes that this choice displaces then
+lack the message themselves (`starcast.search.local_search`).
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of arbitrary
@@ -153,7 +153,7 @@ Of these papers, only abstracts and citations were read.
 
 `broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
 R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i =
-1..R_1, where c_i is the least c with (2^i - 1) 2^c >= m-1.
+1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m-1.
 
 *Proof.* Let A_j be the nodes whose symbols at the positions j+1..k are those of the root, and r_j
 the root's symbol at position j. A_1 is a complete graph with m nodes, which R_1 rounds inform. If
@@ -171,14 +171,14 @@ test executes the construction and compares the rounds.
 * S_{n,2} takes at most 2 ceil(log2(n-1)) + 1 rounds. If n-1 = 2^c, this is 2c+1 = ceil(log2 N), and
   optimal. Otherwise it is at most two rounds more than ceil(log2 N): n-1 > 2^(c-1) for
   c = ceil(log2(n-1)), so that N = n(n-1) > 2^(2c-2).
-* S_{n,n-1} takes n(n-1)/2 rounds, as many as the recursive substars, and more than is published for
-  S_n: 28 instead of 17 on S_8.
+* S_{n,n-1} takes n(n-1)/2 rounds, as many as the recursive substars, and more than the best
+  published algorithm on S_n: 28 instead of 17 rounds on S_8.
 
 The records on S_{n,2} take ceil(log2 N) rounds or one more; S_{6,2} needs one more. No rule for all
 n is known.""",
     "hamiltonian-decomposition": """\
-`allgather:hamiltonian-decomposition` sends messages round the cycles in both directions. For odd n,
-and if M is a multiple of (n-1)/2, it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
+`allgather:hamiltonian-decomposition` sends messages around the cycles in both directions. For odd
+n, and if M is a multiple of (n-1)/2, it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
 every link carries a new message in both directions in every step.
 
 The cycles of S_8 were joined in the quotient of S_8 by a translation of order 7. This quotient has
@@ -209,14 +209,14 @@ node remains. Paths are given up to the symmetries that fix the identity. Accord
 Latifi 1993 shows that the diameter becomes D + 1 for n >= 7, where D is the diameter of S_n. On S_5
 it is D + 1 too; on S_4 and S_6 it is D + 2.""",
     "independent-trees": """\
-S_7 has three such trees, as many as its links allow: they use 15,117 of its 15,120 links. By Araki
-2014, such trees exist if the nodes can be divided into classes, one per tree: each class induces a
-connected graph, and no component of the graph of links between two classes is a tree. On S_7 the
-number of links leaves no choice: each class has 1,680 nodes, and all but three of the links are
-needed. The classes were found by simulated annealing among those that a group of 60 automorphisms
-maps to themselves, so that 84 nodes determine all. That two trees exist on S_n for all n >= 5 is
-published (Pai & Chang 2019, according to the abstract of Pai, Chang & Chang 2021); as far as we
-know, more than two have not been published for any n.""",
+S_7 has three completely independent trees, as many as its links allow: they use 15,117 of its
+15,120 links. By Araki 2014, such trees exist if the nodes can be divided into classes, one per
+tree: each class induces a connected graph, and no component of the graph of links between two
+classes is a tree. On S_7 the number of links leaves no choice: each class has 1,680 nodes, and all
+but three of the links are needed. The classes were found by simulated annealing among those that a
+group of 60 automorphisms maps to themselves, so that 84 nodes determine all. That two trees exist
+on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract of Pai, Chang &
+Chang 2021); as far as we know, three or more such trees have not been published for any n.""",
     "bisection-width": """\
 For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4 and 216 on
 S_6. On S_5, whose substars cannot be divided evenly, tabu search found 40. Certificates prove that
@@ -367,7 +367,7 @@ def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[st
     yield from map(_row, records)
     open_ones = [record for record in records if not record.optimal]
     if open_ones:
-        yield "\nWhat was tried on the open cases:\n"
+        yield "\nSearches for better objects where the record is not proved optimal:\n"
         yield "| topology | looked for | method | seconds |\n|---|---|---|---|"
         yield from (row for record in open_ones for row in _attempts(record))
     yield ""

@@ -52,13 +52,13 @@ _RULES = """
 `int` and `float` accept a minimum (`int >= 1`), and every type can follow `list of`. On the command
 line a list is written `a,b,c`, and an empty list `dead_nodes=`. In Python, sets, tuples, ranges and
 arrays are lists too. An integer beyond 64 bits, a text that is not Unicode, and a type that Neo4j
-does not have are refused in the same sentence everywhere.
+does not have are refused, with the same error message in every interface.
 
 A statement may use `$disjoint_paths` and `$smallest_cut` without declaring them, if the header has
 the parameters `topology`, `source` and `target`: before the statement runs, starcast computes the
 paths, each a list of labels, and the labels of as few inner nodes as possible that lie on all
-paths. They are a maximum flow of minimum cost and its cut, which Cypher cannot compute;
-`--show-cypher` prints them, so that the statement runs in Neo4j Browser too.
+paths. The paths are a maximum flow of minimum cost, and the inner nodes are its minimum cut, which
+Cypher cannot compute. `--show-cypher` prints both, so that the statement runs in Neo4j Browser too.
 
 A statement may begin with `CYPHER 25`, the language of newer servers. Older servers then need
 another statement, which follows as comments below a line `// before Neo4j 2026.05:`. Older servers
@@ -83,7 +83,7 @@ order (`expression AS name`): `query check` asks the server for them, and a quer
 is refused when it runs. Two packs cannot have the same name.
 
 The topologies, forests and schedules that parameters name must be stored and complete. A parameter
-`topology` also takes the name of a stored network without its digits, if no other network has it.
+`topology` also accepts the name of a stored network without its digits, if the name is unique.
 [Schema](schema.md) shows how statements use the indexes. The queries about complete forests read
 each edge once. The sizes of subtrees (`TREE_EDGE.subtree_nodes`) are stored because they make four
 of the queries four to a hundred times as fast. No other property was found that gains a factor of
