@@ -54,7 +54,7 @@ class Crossing:
     Attributes:
         question: the problem that both curves solve, given by the values of `AXES`.
         first, second: the labels of the curves.
-        segments: the curves' numbers of segments at the crossover, or at ``low``.
+        segments: the curves' numbers of segments at the crossover; for a range, at ``low``.
         segments_until: the curves' numbers of segments at ``high``.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
         how: `AT` if the curves cross exactly at ``low``, `BETWEEN` if they cross somewhere between

@@ -81,7 +81,7 @@ class StoreRebuild:
 
         Raises:
             LimitError: the disk is full, or the tool ran out of memory.
-            BusyError: a server is using the directory.
+            BusyError: a server is using the new directory.
             RejectedError: the tool rejects a row of the input.
             UnavailableError: the tool failed for another reason, or was killed.
         """
@@ -161,7 +161,7 @@ class StoreRebuild:
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Ensure that a server is running on the current directory; delete other directories."""
+        """Ensure that Neo4j is running on the current directory; delete other data directories."""
         with self._downtime:
             if not self._committed:
                 self._roll_back()

@@ -78,7 +78,7 @@ class Grid:
     Raises:
         InputError: a key is not an axis, a required axis is missing, a value is invalid, or none
             of the algorithms uses an axis.
-        LimitError: there are too many points.
+        LimitError: the grid has more than `MAX_POINTS` points.
 
     Example:
         >>> Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1024}).points()

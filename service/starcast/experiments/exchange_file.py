@@ -290,7 +290,7 @@ def read_file(file: Path) -> list[ExperimentRecord]:
     Raises:
         InputError: the file cannot be read or is invalid.
         RejectedError: the results of a run contradict formulas, bounds or each other.
-        LimitError: the file is larger than any experiment file can be.
+        LimitError: the file, or a list in the file, exceeds the limits of experiment files.
     """
     try:
         data = read_bytes(file, _MAX_BYTES)

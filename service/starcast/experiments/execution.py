@@ -204,8 +204,8 @@ def execute_all(
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
             latter case, the executions of all other points have been yielded.
-        InputError: fewer than 1 process is requested, or several, and a plug-in is defined in a
-            script.
+        InputError: fewer than 1 process is requested; or several processes are requested, but a
+            plug-in is defined in a script.
     """
     groups = {group[0]: group for group in group_by_structure(points)}
     first = list(groups)

@@ -47,7 +47,7 @@ class Outcome:
         kept: the number of runs that were already stored.
         created: the number of new runs.
         failed: the number of new runs that failed.
-        reason: why the first of these runs failed; empty if no run failed.
+        reason: why the first failed run failed; an empty string if no run failed.
         first_failed: the run number of the first failed run; None if no run failed.
     """
 
@@ -216,7 +216,8 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     Designs with the same points count as equal, regardless of titles and the order of values.
 
     Raises:
-        InputError: the experiment has other points, or is a collection of single runs.
+        InputError: the experiment has other points, is a collection of single runs although a
+            design is given, or has a grid although no design is given.
     """
     stored = set(stored_design(experiment).points()) if experiment.grid else None
     if stored == (None if design is None else set(design.points())):

@@ -232,7 +232,7 @@ def planned_forest(
     """Return the artifact of a forest that is not built yet.
 
     Raises:
-        InputError: the construction is not defined on the topology, or an argument is wrong.
+        InputError: the construction is not defined on the topology, or an argument is invalid.
     """
     entry = CONSTRUCTIONS.find(construction, topology)
     arguments = entry.spec_arguments(topology, arguments)

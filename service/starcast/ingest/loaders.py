@@ -88,7 +88,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the specs of the topologies whose nodes, with all relationships, are deleted."""
+        """Return the specs of topologies whose nodes a rebuild deletes, with all relationships."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -187,7 +187,7 @@ def choose_loader(
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the method.
+        LimitError: the artifacts have more rows than the load method allows.
     """
     settings = stores.embedded
     method, reason = choose(requested, changed, others, settings is not None)

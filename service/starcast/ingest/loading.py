@@ -330,7 +330,9 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
+    """Return the recorded artifacts with these ids, and all artifacts that depend on them.
+
+    If ``ids`` is empty, all recorded artifacts are returned.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.

@@ -68,7 +68,7 @@ def rebuild(
         OwnershipError: the graph belongs to another PostgreSQL database or program.
         RejectedError: data of other programs would be deleted, or a verification failed.
         InputError: an import was requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the load method.
+        LimitError: the artifacts have more rows than the load method allows.
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()

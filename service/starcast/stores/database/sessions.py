@@ -405,14 +405,14 @@ def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str
 def wait_for_lock(
     session: Session | Connection, name: str, seconds: int, busy: BusyError, *, shared: bool = False
 ) -> None:
-    """Take the advisory lock with this name for the rest of the transaction.
+    """Acquire the advisory lock with this name for the rest of the transaction.
 
     Args:
         session: an open transaction.
         name: the name of the lock.
         seconds: the maximum time to wait; 0 to fail at once if another transaction holds the lock.
         busy: the error to raise if the lock is not acquired in time.
-        shared: take the lock in shared mode.
+        shared: acquire the lock in shared mode.
 
     Raises:
         BusyError: ``busy``, because another transaction holds the lock.
