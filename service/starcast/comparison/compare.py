@@ -206,7 +206,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that prevent comparisons of runs, and that ``across`` could include."""
+        """Return the axes to add to ``across`` to make more runs in the same row comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -264,7 +264,7 @@ class Comparison:
         names.
 
         Raises:
-            InputError: there is no such column.
+            InputError: the comparison has no column of this name.
         """
         name = column.removeprefix("-")
         known = self.sortable_columns()

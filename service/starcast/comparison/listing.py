@@ -279,7 +279,7 @@ def find_table(name: str) -> PaperTable:
     """Return the paper table with the given name.
 
     Raises:
-        InputError: there is no such table.
+        InputError: no table of a paper has this name.
     """
     tables = paper_tables()
     if name not in tables:

@@ -71,8 +71,8 @@ class ServerStatus:
             start; ``not responding`` means that the process is alive but does not answer, for
             example because it is frozen; ``cannot write`` means that the server answers but refuses
             to write, for example after a full disk.
-        pid: the process id of the server. This value and the next three values are None unless
-            ``stack.json`` lists the server and its process is alive.
+        pid: the process id of the server. The attributes from ``pid`` to ``memory_mb`` are None
+            unless ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.
         uptime_s: seconds since the start.
         memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.

@@ -205,7 +205,7 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: the shards were computed with another version of the code, or a run and a
+        RejectedError: a shard was computed with a different version of starcast's code, or a run and a
             stored run have the same parameters but different results.
         BusyError: another process is using the experiment.
     """

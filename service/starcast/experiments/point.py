@@ -206,8 +206,8 @@ def find_root(topology: Topology, root: str | None) -> int:
         root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
 
     Raises:
-        InputError: the topology has no such node, or the node is a switch.
-        LimitError: the root is `CENTRE`, and the topology is too large to find its centre.
+        InputError: ``root`` names no node of the topology, or names a switch.
+        LimitError: ``root`` is `CENTRE`, and the topology has too many nodes to find its centre.
     """
     if root is None:
         return 0

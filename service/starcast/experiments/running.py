@@ -129,7 +129,7 @@ def run_once(
 
     Raises:
         InputError: the name is invalid, or belongs to an experiment with a grid.
-        BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
+        BusyError: the run cannot be stored, because another process holds the collection's lock.
         LimitError: the point does not fit into memory.
     """
     # The collection is checked before the execution, which may take long, and checked again before

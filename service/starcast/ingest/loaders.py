@@ -123,7 +123,7 @@ class ImportLoader:
         """Check that a new store with the given artifacts may replace Neo4j's store.
 
         Raises:
-            RejectedError: data of other programs would be deleted.
+            RejectedError: Neo4j holds data of other programs, which would be deleted.
             LimitError: the disk has too little free space.
         """
         _, lost = audit.describe_losses(self.stores.graph)

@@ -66,7 +66,8 @@ def rebuild(
     Raises:
         NotFoundError: no artifact with such an id is stored.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
-        RejectedError: data of other programs would be deleted, or a verification failed.
+        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
+            or a verification failed.
         InputError: an import was requested for a server that is not the embedded one.
         LimitError: the artifacts have more rows than the load method allows.
         BusyError: another process is changing the stores.

@@ -460,7 +460,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
 
     Raises:
         NotFoundError: PostgreSQL does not record the artifact.
-        RejectedError: the artifact is not complete, or its content in the graph differs.
+        RejectedError: the artifact is not complete, or its content differs from the stored record.
         UnavailableError: the graph belongs to another database.
     """
     audit.check_ownership(stores.graph, stores.id)

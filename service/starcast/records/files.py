@@ -379,7 +379,13 @@ def _value(row: Row) -> str:
 def as_table(
     records: Iterable[Record], note: str = "", failure: StarcastError | None = None
 ) -> Table:
-    """Return a table with one row per record."""
+    """Return a table with one row per record.
+
+    Args:
+        records: the records.
+        note: text to show with the table.
+        failure: the error with which a command that prints the table ends, or None.
+    """
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 
 
@@ -389,7 +395,7 @@ def as_summary(records: Iterable[Record]) -> RecordTable:
 
 
 def record_row(record: Record) -> dict[str, Any]:
-    """Return a record as a table row."""
+    """Return a record as a table row with the columns `COLUMNS`."""
     row = {name: getattr(record, name) for name in COLUMNS}
     row["arguments"] = dict(record.arguments)
     row["proof"] = describe_evidence(record)

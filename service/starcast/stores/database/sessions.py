@@ -181,8 +181,8 @@ def connect(url: URL) -> Engine:
     """Return an engine for a database after opening a first connection.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login, has no such database, or
-            is not PostgreSQL.
+        UnavailableError: the server cannot be reached, refuses the login, lacks the database, or is
+            not PostgreSQL.
     """
     engine = create_engine(
         url,
