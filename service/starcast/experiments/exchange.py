@@ -205,8 +205,8 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: a shard was computed with a different version of starcast's code, or a run and a
-            stored run have the same parameters but different results.
+        RejectedError: a shard was computed with a different version of starcast's code, or a run
+            and a stored run have the same parameters but different results.
         BusyError: another process is using the experiment.
     """
     experiment = read_shards(files, name)

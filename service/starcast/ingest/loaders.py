@@ -186,7 +186,7 @@ def choose_loader(
         reporter: receives progress messages.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: the artifacts have more rows than the load method allows.
     """
     settings = stores.embedded

@@ -335,7 +335,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
     If ``ids`` is empty, all recorded artifacts are returned.
 
     Raises:
-        NotFoundError: no artifact with such an id is stored.
+        NotFoundError: no stored artifact has one of the given ids.
     """
     known = set(read_states(session))
     if not ids:

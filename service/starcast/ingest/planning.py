@@ -420,7 +420,7 @@ def choose_method(
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: the artifacts have more rows than the load method allows.
     """
     listed = list(new)
@@ -472,7 +472,7 @@ def choose_deletion(
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: an import is requested, and the remaining artifacts have too many rows for it.
     """
     dropping, total = Estimate.of(dropped), Estimate.of(remaining)
@@ -498,7 +498,7 @@ def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
     """Return whether to import: on request or, with ``auto``, if an import is possible and better.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
     """
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(

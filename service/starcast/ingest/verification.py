@@ -241,7 +241,7 @@ def verify(
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
     Raises:
-        NotFoundError: no artifact with such an id is stored.
+        NotFoundError: no stored artifact has one of the given ids.
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()

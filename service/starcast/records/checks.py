@@ -52,7 +52,8 @@ def verify(record: Record) -> None:
     If the witness has arrays that prove the bound, the bound is verified too.
 
     Raises:
-        RejectedError: the witness, the value or the bound is wrong.
+        RejectedError: the witness is invalid, its value is not the record's value, or the bound is
+            contradicted or not proven by the witness.
         InputError: the topology does not exist.
     """
     unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
