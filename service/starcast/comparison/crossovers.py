@@ -130,7 +130,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of minimum simulated times, sorted by panel and message size."""
+    """Return the crossovers of the curves' minimum simulated times, by panel and message size."""
     best = [
         crossing
         for crossing in crossings
@@ -315,7 +315,7 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the lowest line at message size m and just above m.
+    """Return the number of segments whose line is the lowest at and just above message size m.
 
     ``envelope`` is a result of `lower_envelope`.
     """

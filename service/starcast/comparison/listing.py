@@ -171,7 +171,7 @@ def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """List repeated runs, and whether the new figures agree with the stored figures.
 
-    If figures differ, or runs could not be repeated, the table's ``failure`` is the reason.
+    If figures differ, or runs could not be repeated, the table's ``failure`` is an error.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions

@@ -117,7 +117,7 @@ else:
 
 
 class RunRecord(_Axes):
-    """A run in a file, with its costs and its load in each step."""
+    """A run in an experiment file, with its costs and its step profile."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: Count
@@ -253,7 +253,7 @@ class FileRecord(StrictRecord):
         created_at: the time at which the file was written.
         starcast: the version of starcast that wrote the file.
         networks: the networks on which runs were executed.
-        experiments: the experiments.
+        experiments: the experiments in the file.
     """
 
     format: Literal["starcast experiments 1"]

@@ -154,7 +154,7 @@ class Point(Parameters):
 
     @property
     def catalogue_entry(self) -> Algorithm:
-        """The algorithm, as declared in the catalogue of algorithms."""
+        """The point's algorithm, as declared in the catalogue of algorithms."""
         name, _ = parse_spec(self.algorithm, "algorithm")
         return find_algorithm(self.collective, name, as_topology(self.topology))
 
@@ -173,8 +173,9 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous and all links are equal. Otherwise these numbers determine which
-        packets wait, or which packet of a step is the longest, so they are part of the structure.
+        execution is synchronous and all links have capacity 1 and latency 0. Otherwise these
+        numbers determine which packets wait, or which packet of a step is the longest, so they are
+        part of the structure.
         """
         network = find_network(self.topology)
         has_equal_links = network is None or network.has_equal_links

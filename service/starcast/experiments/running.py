@@ -99,8 +99,8 @@ def run_experiment(
         InputError: the name is invalid or belongs to an experiment with other points, or ``jobs``
             is less than 1.
         BusyError: another process is running or dropping this experiment.
-        UnavailableError: a connection to the database was lost; runs finished before are stored.
-        LimitError: a point does not fit into memory; runs finished before are stored.
+        UnavailableError: a connection to the database was lost; completed runs are stored.
+        LimitError: a point does not fit into memory; completed runs are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))

@@ -335,7 +335,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
     If ``ids`` is empty, all recorded artifacts are returned.
 
     Raises:
-        NotFoundError: no stored artifact has one of the given ids.
+        NotFoundError: a given id is not the id of a stored artifact.
     """
     known = set(read_states(session))
     if not ids:

@@ -348,24 +348,24 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Estimated seconds to write and compare over Bolt on a warm server, without building."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server."""
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
 
     @property
     def cold_seconds(self) -> float:
-        """Estimated seconds to write and compare over Bolt on a server that has just started."""
+        """Estimated seconds to write and compare built artifacts over Bolt on a restarted server."""
         cold_rows = min(self.rows, COLD_ROWS)
         return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 
     @property
     def deletion_seconds(self) -> float:
-        """Estimated seconds to delete over Bolt."""
+        """Estimated seconds to delete the artifacts over Bolt."""
         return self.rows / DELETED_PER_SECOND
 
     @property
     def import_seconds(self) -> float:
-        """Estimated seconds for an import into an empty store."""
+        """Estimated seconds to import the artifacts into an empty store."""
         nodes = self.nodes / IMPORTED_NODES_PER_SECOND
         return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
 

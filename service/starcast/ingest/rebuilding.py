@@ -64,7 +64,7 @@ def rebuild(
         replace: first empty the graph, even if it belongs to another database.
 
     Raises:
-        NotFoundError: no stored artifact has one of the given ids.
+        NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
         RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
             or a verification failed.

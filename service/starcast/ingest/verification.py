@@ -241,7 +241,7 @@ def verify(
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
     Raises:
-        NotFoundError: no stored artifact has one of the given ids.
+        NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()

@@ -51,7 +51,8 @@ class UncheckedForest:
         neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
 
     Raises:
-        InputError: the array does not have one column per node, or the root does not exist.
+        InputError: the array does not have the shape ``[trees, nodes]`` with at least one tree, or
+            the root does not exist.
     """
 
     def __init__(self, topology: Topology, parent_port: ParentPorts, root: int) -> None:

@@ -109,7 +109,7 @@ class Manifest(pydantic.BaseModel):
 
     @property
     def rows(self) -> int:
-        """Total number of rows."""
+        """Total number of rows in all tables."""
         return sum(table.rows for table in self.tables.values())
 
 

@@ -30,8 +30,8 @@ def save_network(session: Session, spec: str) -> bool:
     """Store the network with the given spec, if this process knows such a network.
 
     Returns:
-        True if this call has stored the network; False if the spec is not that of a known network,
-        or the network was already stored.
+        True if this call has stored the network; False if this process knows no network with this
+        spec, or the network was already stored.
 
     Raises:
         RejectedError: a different network with the same spec is stored, or the same network with

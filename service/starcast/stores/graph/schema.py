@@ -81,7 +81,7 @@ class Index:
 
     @property
     def on(self) -> str:
-        """The label or type and the properties, such as ``Forest(topology)``."""
+        """The indexed label or relationship type with its properties, such as ``Forest(topology)``."""
         return f"{self.element.name}({', '.join(self.properties)})"
 
     @property
