@@ -209,7 +209,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create a missing password, unless the data that it protects exist.
+        """Return a password; create it if it is missing and the data that it protects do not exist.
 
         Args:
             name: the name of the password file.

@@ -155,7 +155,7 @@ class StoreRebuild:
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
-        """Make the new data directory the current one, and list the new server in ``stack.json``."""
+        """Make the new data directory current, and list the new server in ``stack.json``."""
         self._new.activate()
         self._committed = True
         self._home.publish(self._started)

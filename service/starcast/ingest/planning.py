@@ -354,7 +354,10 @@ class Estimate:
 
     @property
     def cold_seconds(self) -> float:
-        """Estimated seconds to write and compare built artifacts over Bolt on a restarted server."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a cold server.
+
+        A cold server has just started.
+        """
         cold_rows = min(self.rows, COLD_ROWS)
         return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 

@@ -114,7 +114,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row count of each nonempty table, by name; skip tables that are never empty."""
+    """Return the row counts of nonempty tables, by name, without tables that are never empty."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 

@@ -208,7 +208,7 @@ def connect(url: URL) -> Engine:
 
 
 def _set_up_transaction(connection: Connection) -> None:
-    """Apply starcast's settings to a new transaction; make it read-only for a `read_only` engine."""
+    """Apply starcast's settings to a new transaction; make it read-only if the engine is."""
     # All settings are sent at once; see `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS

@@ -259,7 +259,7 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in arrays of characters that become invalid with the next array.
+    """Yield rows as CSV lines in character arrays, each valid only until the next is yielded.
 
     Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
     line per matrix row.
