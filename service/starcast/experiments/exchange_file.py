@@ -440,14 +440,14 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If a plug-in is not loaded, only the lower bound is computed. The algorithm takes messages if
-    and only if the stated bound has transmissions. If the topology is not known either, the stated
-    bound is returned.
+    If the run needs a plug-in that is not loaded, only the lower bound is computed, for an
+    algorithm that sends unit messages if the bound in the file has transmissions. If the topology
+    is unknown too, the bound in the file is returned.
 
     Args:
         point: the parameters of the run.
         run: the run in the file.
-        bound: the lower bound that the file states, or None.
+        bound: the run's lower bound in the file; None if the file has no bound.
     """
     if not run.needs_plugin:
         return formula_costs(point)
