@@ -145,7 +145,7 @@ def test_stored_port_numbers_are_used_even_if_the_colouring_changes(
     np.testing.assert_array_equal(topology(given.spec).table(), given.table())
     forget()
     other = network(CITIES, name="cities")
-    with refused("is stored with other port numbers", exit_code=6):
+    with refused("is already stored with different port numbers", exit_code=6):
         lab.ingest(other)
 
 

@@ -109,7 +109,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and the figures of `USUAL` that differ."""
+        """Return the figures to show: all, or the time and those in `USUAL` with a difference."""
         if self.everything:
             return list(self.figures)
         return [
@@ -163,7 +163,10 @@ class Comparison:
         return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the column names of a side's `CHANGES`; with only two sides they omit its name."""
+        """Return the column names of a side's `CHANGES`.
+
+        If there are only two sides, the column names do not contain the side's name.
+        """
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
@@ -197,13 +200,13 @@ class Comparison:
 
     @property
     def networks(self) -> list[str]:
-        """Descriptions of the compared networks if ``across`` includes the topology, else empty."""
+        """Descriptions of the compared networks; empty unless ``across`` includes the topology."""
         if "topology" not in self.across:
             return []
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that prevent comparisons of runs, and that ``across`` could include."""
+        """Return the axes to add to ``across`` to make more runs in the same row comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -243,7 +246,7 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the comparable sides with the minimum time, or none if all times are equal."""
+        """Return the names of the fastest comparable sides; none if all times are equal."""
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
@@ -261,7 +264,7 @@ class Comparison:
         names.
 
         Raises:
-            InputError: there is no such column.
+            InputError: the comparison has no column of this name.
         """
         name = column.removeprefix("-")
         known = self.sortable_columns()
@@ -370,8 +373,8 @@ def compare(
             segments per tree. If the two are equal in all runs, ``segments`` is used.
 
     Raises:
-        InputError: there is nothing to compare, compared runs cannot differ on an axis of
-            ``across``, or ``by`` is unknown.
+        InputError: there are fewer than two sides after splitting, compared runs cannot differ on
+            an axis of ``across``, or ``by`` is unknown.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_across(across)

@@ -54,7 +54,7 @@ class Crossing:
     Attributes:
         question: the problem that both curves solve, given by the values of `AXES`.
         first, second: the labels of the curves.
-        segments: the curves' numbers of segments at the crossover, or at ``low``.
+        segments: the curves' numbers of segments at the crossover; for a range, at ``low``.
         segments_until: the curves' numbers of segments at ``high``.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
         how: `AT` if the curves cross exactly at ``low``, `BETWEEN` if they cross somewhere between
@@ -130,7 +130,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of minimum simulated times, sorted by panel and message size."""
+    """Return the crossovers of the curves' minimum simulated times, by panel and message size."""
     best = [
         crossing
         for crossing in crossings
@@ -315,7 +315,7 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the number of segments of the lowest line at message size m and just above m.
+    """Return the number of segments whose line is the lowest at and just above message size m.
 
     ``envelope`` is a result of `lower_envelope`.
     """

@@ -118,7 +118,7 @@ class Curve:
         return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
-        """Return the line through the times of the runs with each number of segments.
+        """Return, for each number of segments, the line of time against message size.
 
         A schedule does not depend on the message size, so the number of start-ups is constant and
         the number of bytes grows linearly. This is checked against the stored runs. The result is
@@ -294,7 +294,9 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
-    """Select the runs for the plot of links used; a schedule in an earlier panel is not repeated.
+    """Return the panels with the runs for the plots of links used.
+
+    A panel whose schedules are all in plots of other panels gets no runs.
 
     For each curve, the fastest run is selected at the largest size that all curves of the panel
     have, or at the curve's own largest size if no size is common. A schedule does not depend on

@@ -171,7 +171,7 @@ def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """List repeated runs, and whether the new figures agree with the stored figures.
 
-    If figures differ, or runs could not be repeated, the table's ``failure`` is the reason.
+    If figures differ, or runs could not be repeated, the table's ``failure`` is an error.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
@@ -279,7 +279,7 @@ def find_table(name: str) -> PaperTable:
     """Return the paper table with the given name.
 
     Raises:
-        InputError: there is no such table.
+        InputError: no table of a paper has this name.
     """
     tables = paper_tables()
     if name not in tables:

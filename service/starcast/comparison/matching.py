@@ -103,7 +103,7 @@ def value(run: Run, parameter: str) -> Any:
 
 
 def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a figure of a run, such as its simulated time; None if there is no run or no figure.
+    """Return a figure of a run, such as its simulated time; None if the run or figure is missing.
 
     Args:
         run: the run, or None.
@@ -391,7 +391,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Return runs that differ in parameters or figures; seeds can differ but draw equal faults."""
+    """Return the runs without repetitions: only the first run with given parameters and figures."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

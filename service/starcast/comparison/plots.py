@@ -105,7 +105,7 @@ def plot_file(
         only: draw only this plot of each panel (default: both).
 
     Raises:
-        InputError: there is nothing to plot.
+        InputError: no panel has two message sizes above 0, or a step profile to plot.
     """
     every = panels(comparison)
     styles = make_styles(curve.label for panel in every for curve in panel.curves)

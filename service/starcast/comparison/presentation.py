@@ -225,7 +225,10 @@ def explain(comparison: Comparison) -> list[str]:
 
 
 def advise_pairing(comparison: Comparison) -> str:
-    """Return advice to pair runs by segments if most rows lack a partner and this helps, or ""."""
+    """Return advice to pair runs by segments, or an empty string.
+
+    The advice is given if most rows lack a partner, and fewer rows would lack one by segments.
+    """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
         return ""

@@ -43,7 +43,7 @@ def load_sides(
 
     Args:
         session: a session of the database.
-        names: the experiments or runs.
+        names: the names of experiments or the numbers of runs.
         conditions: conditions that the runs must meet.
         reporter: receives the number of missing runs of each experiment.
 
@@ -102,7 +102,7 @@ def _plugins(run: Run) -> Provenance:
 
 
 def parent(sides: Sequence[Side]) -> str | None:
-    """Return the name of the experiment of which all sides are parts, or None if there is none."""
+    """Return the name of the experiment of which all sides are parts, or None."""
     parents = {side.name.partition(PART)[0] if PART in side.name else None for side in sides}
     return parents.pop() if len(parents) == 1 else None
 
@@ -115,9 +115,11 @@ def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether the name of each side contains the side's value.
+    """Return whether each side's name contains that side's value of a parameter.
 
-    The argument ``values`` has one value per side, such as ``S5 | Q7``.
+    Args:
+        sides: the sides.
+        values: the parameter's values, one per side, such as ``S5 | Q7``.
     """
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
@@ -270,7 +272,7 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_networks(runs: Iterable[Run]) -> list[str]:
-    """Return a text with the size of each network in the runs, in order of first appearance.
+    """Return one text per network in the runs, with its size, in order of first appearance.
 
     If the centre is the root of a run, the text names the centre too. Networks of plug-ins that are
     not loaded are omitted, because their size is unknown.

@@ -63,7 +63,7 @@ _FREE_CONNECTIONS = text("""
 
 
 class Verdict(StrEnum):
-    """The outcome of a check: passed, passed with a warning, failed, or a server is down."""
+    """The outcome of a check: passed, warning, failed, or not possible because a server is down."""
 
     OK = "ok"
     WARNING = "warning"
@@ -77,8 +77,8 @@ class Finding:
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
-        verdict: the result.
-        found: what the check has found, such as a version or an error message.
+        verdict: the outcome of the check.
+        found: the value or error that the check found, such as a version or an error message.
         advice: the suggested remedy if the verdict is not OK.
     """
 
@@ -89,7 +89,7 @@ class Finding:
 
 
 def failure(findings: list[Finding]) -> StarcastError | None:
-    """Return the error for the command if a server is down or a check failed, else None."""
+    """Return the error to report if a server is down or a check failed, else None."""
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
@@ -101,7 +101,7 @@ def failure(findings: list[Finding]) -> StarcastError | None:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Run all checks. If a check raises an error, the error becomes a finding."""
+    """Run all checks, and return their findings; an error in a check is a finding too."""
     return [
         *_packages(settings),
         *_guard("embedded servers", check_embedded(settings)),
@@ -165,7 +165,7 @@ def check_embedded(settings: Settings) -> Iterator[Finding]:
 
 
 def check_jars(jars: JarSet) -> Finding:
-    """Compare the checksums of all jars with the lock file."""
+    """Compare the checksums of all jars with the lock file, and return the finding."""
     try:
         jars.verify()
     except RejectedError as error:

@@ -46,7 +46,7 @@ def store_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database. The URL's string form hides the password.
 
     Raises:
-        InputError: the URI is not a PostgreSQL URI, or its port is out of range.
+        InputError: the URI in the settings is not a PostgreSQL URI, or its port is out of range.
         UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
@@ -60,7 +60,7 @@ def migration_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database for the role that owns and migrates the tables.
 
     Raises:
-        InputError: the URI is not a PostgreSQL URI, or its port is out of range.
+        InputError: the URI in the settings is not a PostgreSQL URI, or its port is out of range.
         UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:

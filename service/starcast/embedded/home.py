@@ -68,7 +68,7 @@ def read_secret(file: Path) -> str:
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A started server.
+    """The process of a started server.
 
     Attributes:
         pid: the process id of the server.
@@ -81,7 +81,7 @@ class ServerProcess:
     port: int
 
     def is_alive(self, marker: str) -> bool:
-        """Return whether the process is running, and its id was not reused.
+        """Return whether the process is running; False if another process now has its id.
 
         Args:
             marker: the command-line argument that identifies the server's process.
@@ -131,8 +131,8 @@ class Home:
         """Create the folders, accessible to their owner only.
 
         Raises:
-            LimitError, UnavailableError: a folder cannot be created, or other users can write to
-                the home.
+            LimitError: the disk is full.
+            UnavailableError: a folder cannot be created, or other users can write to the home.
         """
         with system.translate_os_errors(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -160,7 +160,8 @@ class Home:
         """Return the path of a new backup file, named after ``name`` and the time.
 
         Raises:
-            LimitError, UnavailableError: the folder cannot be created.
+            LimitError: the disk is full.
+            UnavailableError: the folder ``backups`` cannot be created.
         """
         folder = self.root / "backups"
         with system.translate_os_errors(self.root):
@@ -182,7 +183,8 @@ class Home:
             task: the activity of this process, such as ``stopping the embedded stack``.
 
         Raises:
-            LimitError, UnavailableError: an operating system error occurred in the context.
+            LimitError: the disk became full in the context.
+            UnavailableError: another operating system error occurred in the context.
         """
 
         def waiting() -> None:
@@ -196,7 +198,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the lock of `locked`, and the duration so far."""
+        """The task of the process that holds the lock of `locked`, with its duration so far."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
@@ -207,7 +209,7 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create a missing password, unless the data that it protects exist.
+        """Return a password; create it if it is missing and the data that it protects do not exist.
 
         Args:
             name: the name of the password file.

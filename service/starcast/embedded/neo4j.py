@@ -147,7 +147,7 @@ class Neo4j(Server):
         """The server's data directory; the first start creates it.
 
         Raises:
-            UnavailableError: the pointer file names a directory that does not exist.
+            UnavailableError: the file ``store`` does not name an existing data directory.
         """
         if self._data is not None:
             return self._data
@@ -207,7 +207,7 @@ class Neo4j(Server):
         """Return the folders that are not in use: the staging folder and stale data directories.
 
         Raises:
-            UnavailableError: the current directory cannot be determined.
+            UnavailableError: the file ``store`` does not name an existing data directory.
         """
         own = self.data.name
         stale = [self.home.neo4j / name for name in self._directories() if name != own]
@@ -217,7 +217,8 @@ class Neo4j(Server):
         """Delete the folders that `stale_folders` lists; no server or import may be using them.
 
         Raises:
-            UnavailableError: the current directory cannot be determined; nothing is deleted.
+            UnavailableError: the file ``store`` does not name an existing data directory; nothing
+                is deleted.
         """
         for folder in self.stale_folders():
             shutil.rmtree(folder)

@@ -167,7 +167,7 @@ class Postgres(Server):
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
 
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server cannot create a temporary table; "" if it can."""
+        """Return the reason why the server cannot create a temporary table, or an empty string."""
         import psycopg  # noqa: PLC0415
 
         try:

@@ -259,7 +259,7 @@ class JarSet:
         return f"{self.folder / 'jars'}/*"
 
     def missing(self) -> list[Jar]:
-        """Return the jars that have not been downloaded, or have the wrong size."""
+        """Return the jars that are missing or whose size differs from the lock file."""
         return [jar for jar in self.jars if not self._has(jar)]
 
     def verify(self) -> None:
@@ -290,7 +290,8 @@ class JarSet:
 
         Raises:
             RejectedError: a file was changed after its download.
-            UnavailableError: a file could not be downloaded, or its checksum is wrong.
+            UnavailableError: a file could not be downloaded, or its checksum differs from the lock
+                file.
             LimitError: there is not enough disk space.
         """
         message = f"waiting: another process is downloading {self.title}"

@@ -81,7 +81,7 @@ class StoreRebuild:
 
         Raises:
             LimitError: the disk is full, or the tool ran out of memory.
-            BusyError: a server is using the directory.
+            BusyError: a server is using the new directory.
             RejectedError: the tool rejects a row of the input.
             UnavailableError: the tool failed for another reason, or was killed.
         """
@@ -155,13 +155,13 @@ class StoreRebuild:
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
-        """Make the new directory current, and list the new server in ``stack.json``."""
+        """Make the new data directory current, and list the new server in ``stack.json``."""
         self._new.activate()
         self._committed = True
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Ensure that a server is running on the current directory; delete other directories."""
+        """Ensure that Neo4j is running on the current directory; delete other data directories."""
         with self._downtime:
             if not self._committed:
                 self._roll_back()

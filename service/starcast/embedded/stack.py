@@ -71,8 +71,8 @@ class ServerStatus:
             start; ``not responding`` means that the process is alive but does not answer, for
             example because it is frozen; ``cannot write`` means that the server answers but refuses
             to write, for example after a full disk.
-        pid: the process id of the server. This value and the next three values are None unless
-            ``stack.json`` lists the server and its process is alive.
+        pid: the process id of the server. The attributes from ``pid`` to ``memory_mb`` are None
+            unless ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.
         uptime_s: seconds since the start.
         memory_mb: resident memory in 10^6 bytes; pages shared by the server's processes count once.
@@ -277,7 +277,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
 
 
 def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None:
-    """Return the error for the command if a server is not running or cannot write, else None."""
+    """Return the error to report if a server is not running or cannot write, else None."""
     if broken := [each for each in servers if each.problem]:
         return UnavailableError(
             "; ".join(f"{each.server} cannot write: {each.problem}" for each in broken),
@@ -408,7 +408,7 @@ class Trace:
     Attributes:
         kind: the location, such as ``home`` or ``cache``; ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: the reason why the trace cannot be removed; empty if it can be removed.
+        obstacle: the reason why the trace cannot be removed; an empty string if it can be.
     """
 
     kind: PlaceKind
@@ -478,7 +478,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files shared by all users cannot be removed; empty if they can be removed."""
+    """Return why files shared by all users cannot be removed, or an empty string."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

@@ -60,7 +60,9 @@ MB = 1_000_000
 
 
 def server_account() -> Account:
-    """Return the account that runs the servers: for root the system user, else None (current user).
+    """Return the account that runs the servers: the system user for root, else None.
+
+    None stands for the current user.
 
     The system user is created if it is missing.
 
@@ -155,17 +157,17 @@ def run_as(
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a matcher for processes with at least one of the given command-line arguments."""
+    """Return a matcher that accepts processes with at least one of the given arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all running processes that match, whether ``stack.json`` lists them or not."""
+    """Return all running processes that a matcher accepts, even if ``stack.json`` lacks them."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
 def is_match(process: psutil.Process, matcher: Matcher) -> bool:
-    """Return whether a process is alive and matches; False if the process cannot be inspected."""
+    """Return whether a process is alive and the matcher accepts it; False if it is inaccessible."""
     with suppress(psutil.Error, OSError):
         return process.status() != psutil.STATUS_ZOMBIE and matcher(process)
     return False
@@ -260,7 +262,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; if not, no password may be sent to the port."""
+    """Return whether a process listens on a port; if not, do not send a password to the port."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False

@@ -78,7 +78,7 @@ class Grid:
     Raises:
         InputError: a key is not an axis, a required axis is missing, a value is invalid, or none
             of the algorithms uses an axis.
-        LimitError: there are too many points.
+        LimitError: the grid has more than `MAX_POINTS` points.
 
     Example:
         >>> Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1024}).points()
@@ -293,7 +293,7 @@ _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Design:
-    """The design of an experiment: one or several grids, whose points are united."""
+    """The design of an experiment: the union of the points of one or several grids."""
 
     grids: tuple[Grid, ...]
     title: str = ""
@@ -412,7 +412,7 @@ def stored_design(experiment: "models.Experiment") -> Design:
     """Return the design of a stored experiment with grids.
 
     Raises:
-        InputError: another version of starcast stored a design that is invalid in this version.
+        InputError: the stored design, written by another version, is invalid in this version.
     """
     # The design is passed as a string, because the cache needs a hashable key.
     return _read_stored(json.dumps(experiment.grid))

@@ -87,7 +87,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             (default: the name in the file).
 
     Raises:
-        InputError: the file is invalid, or an experiment of this name has another grid.
+        InputError: the file is invalid, or a stored experiment of the same name has another grid.
         RejectedError: a run in the file and a stored run have the same parameters but different
             results.
         BusyError: another process is using one of the experiments.
@@ -163,7 +163,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return the stored runs on the same topologies with the same algorithms, by point."""
+    """Return stored runs by point: all with the topology and algorithm of one of the given runs."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -205,8 +205,8 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: the shards were computed with another version of the code, or a run and a
-            stored run have the same parameters but different results.
+        RejectedError: a shard was computed with a different version of starcast's code, or a run
+            and a stored run have the same parameters but different results.
         BusyError: another process is using the experiment.
     """
     experiment = read_shards(files, name)

@@ -117,7 +117,7 @@ else:
 
 
 class RunRecord(_Axes):
-    """A run in a file, with its costs and its load in each step."""
+    """A run in an experiment file, with its costs and its step profile."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: Count
@@ -253,7 +253,7 @@ class FileRecord(StrictRecord):
         created_at: the time at which the file was written.
         starcast: the version of starcast that wrote the file.
         networks: the networks on which runs were executed.
-        experiments: the experiments.
+        experiments: the experiments in the file.
     """
 
     format: Literal["starcast experiments 1"]
@@ -290,7 +290,7 @@ def read_file(file: Path) -> list[ExperimentRecord]:
     Raises:
         InputError: the file cannot be read or is invalid.
         RejectedError: the results of a run contradict formulas, bounds or each other.
-        LimitError: the file is larger than any experiment file can be.
+        LimitError: the file, or a list in the file, exceeds the limits of experiment files.
     """
     try:
         data = read_bytes(file, _MAX_BYTES)
@@ -440,14 +440,14 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If a plug-in is not loaded, only the lower bound is computed. The algorithm takes messages if
-    and only if the stated bound has transmissions. If the topology is not known either, the stated
-    bound is returned.
+    If the run needs a plug-in that is not loaded, only the lower bound is computed, for an
+    algorithm that sends unit messages if the bound in the file has transmissions. If the topology
+    is unknown too, the bound in the file is returned.
 
     Args:
         point: the parameters of the run.
         run: the run in the file.
-        bound: the lower bound that the file states, or None.
+        bound: the run's lower bound in the file; None if the file has no bound.
     """
     if not run.needs_plugin:
         return formula_costs(point)

@@ -204,8 +204,8 @@ def execute_all(
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
             latter case, the executions of all other points have been yielded.
-        InputError: fewer than 1 process is requested, or several, and a plug-in is defined in a
-            script.
+        InputError: fewer than 1 process is requested; or several processes are requested, but a
+            plug-in is defined in a script.
     """
     groups = {group[0]: group for group in group_by_structure(points)}
     first = list(groups)
@@ -305,8 +305,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
     """Return the costs of a point that need no execution, by kind.
 
-    These costs are the lower bound and, if the algorithm has one and all links are equal, the
-    closed form.
+    These costs are the lower bound and, if the algorithm has a closed form and all links have
+    capacity 1 and latency 0, the closed form.
     """
     known = {}
     has_form = (point.collective, point.algorithm) in costs.FORMS

@@ -154,7 +154,7 @@ class Point(Parameters):
 
     @property
     def catalogue_entry(self) -> Algorithm:
-        """The algorithm, as declared in the catalogue of algorithms."""
+        """The point's algorithm, as declared in the catalogue of algorithms."""
         name, _ = parse_spec(self.algorithm, "algorithm")
         return find_algorithm(self.collective, name, as_topology(self.topology))
 
@@ -173,8 +173,9 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous and all links are equal. Otherwise these numbers determine which
-        packets wait, or which packet of a step is the longest, so they are part of the structure.
+        execution is synchronous and all links have capacity 1 and latency 0. Otherwise these
+        numbers determine which packets wait, or which packet of a step is the longest, so they are
+        part of the structure.
         """
         network = find_network(self.topology)
         has_equal_links = network is None or network.has_equal_links
@@ -206,8 +207,8 @@ def find_root(topology: Topology, root: str | None) -> int:
         root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
 
     Raises:
-        InputError: the topology has no such node, or the node is a switch.
-        LimitError: the root is `CENTRE`, and the topology is too large to find its centre.
+        InputError: ``root`` names no node of the topology, or names a switch.
+        LimitError: ``root`` is `CENTRE`, and the topology has too many nodes to find its centre.
     """
     if root is None:
         return 0

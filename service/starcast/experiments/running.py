@@ -47,7 +47,7 @@ class Outcome:
         kept: the number of runs that were already stored.
         created: the number of new runs.
         failed: the number of new runs that failed.
-        reason: why the first of these runs failed; empty if no run failed.
+        reason: why the first failed run failed; an empty string if no run failed.
         first_failed: the run number of the first failed run; None if no run failed.
     """
 
@@ -99,8 +99,8 @@ def run_experiment(
         InputError: the name is invalid or belongs to an experiment with other points, or ``jobs``
             is less than 1.
         BusyError: another process is running or dropping this experiment.
-        UnavailableError: a connection to the database was lost; runs finished before are stored.
-        LimitError: a point does not fit into memory; runs finished before are stored.
+        UnavailableError: a connection to the database was lost; completed runs are stored.
+        LimitError: a point does not fit into memory; completed runs are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
@@ -129,7 +129,7 @@ def run_once(
 
     Raises:
         InputError: the name is invalid, or belongs to an experiment with a grid.
-        BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
+        BusyError: the run cannot be stored, because another process holds the collection's lock.
         LimitError: the point does not fit into memory.
     """
     # The collection is checked before the execution, which may take long, and checked again before
@@ -216,7 +216,8 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     Designs with the same points count as equal, regardless of titles and the order of values.
 
     Raises:
-        InputError: the experiment has other points, or is a collection of single runs.
+        InputError: the experiment has other points, is a collection of single runs although a
+            design is given, or has a grid although no design is given.
     """
     stored = set(stored_design(experiment).points()) if experiment.grid else None
     if stored == (None if design is None else set(design.points())):

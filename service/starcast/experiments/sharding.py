@@ -87,8 +87,8 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: the shards were computed with another version of the code, or the results of
-            a run contradict formulas, bounds or each other.
+        RejectedError: a shard was computed with a different version of starcast's code, or the
+            results of a run contradict formulas, bounds or each other.
     """
     job, results = merge_shards(files, "experiment", _Description, _Runs)
     for network in job.networks:

@@ -79,7 +79,7 @@ class Artifact:
         """The artifact's topology.
 
         Raises:
-            InputError: there is no such topology, or its plug-in is not loaded.
+            InputError: no topology has this spec, or the plug-in that defines it is not loaded.
         """
         return parse_topology(self.spec)
 
@@ -112,8 +112,8 @@ class Artifact:
         """Build and verify the artifact.
 
         Raises:
-            RejectedError: the verification failed, or a plug-in built another number of rows (nodes
-                and relationships) than it declared.
+            RejectedError: the verification failed, or a plug-in built a different number of rows
+                (nodes and relationships) than it declared.
         """
         structure = self.structure()
         save = _verify(structure)
@@ -232,7 +232,7 @@ def planned_forest(
     """Return the artifact of a forest that is not built yet.
 
     Raises:
-        InputError: the construction is not defined on the topology, or an argument is wrong.
+        InputError: the construction is not defined on the topology, or an argument is invalid.
     """
     entry = CONSTRUCTIONS.find(construction, topology)
     arguments = entry.spec_arguments(topology, arguments)
@@ -261,7 +261,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 
     Raises:
         PluginMissingError: a plug-in that the artifact needs is not loaded.
-        InputError: no artifact of this kind has such an id.
+        InputError: the id is not the id of an artifact of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
     try:

@@ -95,7 +95,7 @@ def ingest(
             different trees: nothing was written.
         LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
             written.
-        InputError: an import was requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
     """
     listener = reporter or Silent()
     began = time.monotonic()
@@ -186,7 +186,7 @@ def drop(
         RejectedError: other artifacts depend on the artifact, and ``cascade`` is False; or an
             import was requested that would delete data of other programs.
         BusyError: another process is changing the stores.
-        InputError: an import was requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: an import was requested that exceeds the limits on rows or the free disk space.
     """
     listener = reporter or Silent()

@@ -88,7 +88,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the specs of the topologies whose nodes, with all relationships, are deleted."""
+        """Return the specs of topologies whose nodes a rebuild deletes, with all relationships."""
         return [each.id for each in artifacts if each.nodes]
 
     def _write(
@@ -123,7 +123,7 @@ class ImportLoader:
         """Check that a new store with the given artifacts may replace Neo4j's store.
 
         Raises:
-            RejectedError: data of other programs would be deleted.
+            RejectedError: Neo4j holds data of other programs, which would be deleted.
             LimitError: the disk has too little free space.
         """
         _, lost = audit.describe_losses(self.stores.graph)
@@ -186,8 +186,8 @@ def choose_loader(
         reporter: receives progress messages.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the method.
+        InputError: an import is requested, but Neo4j is not the embedded server.
+        LimitError: the artifacts have more rows than the load method allows.
     """
     settings = stores.embedded
     method, reason = choose(requested, changed, others, settings is not None)

@@ -330,10 +330,12 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
+    """Return the recorded artifacts with these ids, and all artifacts that depend on them.
+
+    If ``ids`` is empty, all recorded artifacts are returned.
 
     Raises:
-        NotFoundError: no artifact with such an id is stored.
+        NotFoundError: a given id is not the id of a stored artifact.
     """
     known = set(read_states(session))
     if not ids:
@@ -350,7 +352,7 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records; the artifacts have sizes."""
+    """Return the state of each artifact that PostgreSQL records, by `recorded_artifact`."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

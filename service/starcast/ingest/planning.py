@@ -5,9 +5,10 @@ the limits.
 
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
 ``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` requests all allgather algorithms that are
-defined on the topology, and ``all`` requests the algorithms of every collective. A schedule
-requested by name must be possible. Schedules covered by ``all`` that are not possible are skipped,
-and the reason is reported.
+defined on the topology, and ``all`` requests the algorithms of every collective. An algorithm
+requested by name must support the topology, the port model and the arguments. Of the algorithms
+covered by ``all``, those that do not support them, or whose schedules have too many rows, are
+skipped, and the reason is reported.
 
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
 about 40 000 relationships per second. An offline import writes files and fills a new store from
@@ -135,7 +136,8 @@ def parse_request(
     Args:
         topology: the topology or its spec, such as ``S5``.
         trees: list or comma-separated string of constructions, such as ``greedy`` or
-            ``dimension-change(base=multiple,i=2)``; ``all`` requests all that need no arguments.
+            ``dimension-change(base=multiple,i=2)``; ``all`` requests all constructions
+            that need no arguments.
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a string
             or a list. The forests that they use are stored with them.
         root: label or rank of the root of forests and schedules.
@@ -149,8 +151,8 @@ def parse_request(
             stored under the name of its `Forest.construction`.
 
     Raises:
-        InputError: a name, the root or a number is wrong, or a forest is on another topology.
-        RejectedError: a forest is named after a construction that builds other trees.
+        InputError: a name, the root or a number is invalid, or a forest is on another topology.
+        RejectedError: a forest is named after a construction that builds different trees.
 
     Example:
         >>> [artifact.id for artifact in parse_request("S4", "greedy").artifacts]
@@ -228,8 +230,8 @@ def _select_schedules(
         The schedules, and the reasons why other schedules covered by ``all`` were skipped.
 
     Raises:
-        InputError: a name, a port model or an argument is wrong, or is not supported by a named
-            algorithm.
+        InputError: a name, a port model or an argument is invalid, or a named algorithm does not
+            support it.
     """
     check_ports(ports, (BOTH, DEFAULT_PORTS))
     models: Mapping[str, Sequence[str | None]] = {DEFAULT_PORTS: (None,), BOTH: [*PORT_MODELS]}
@@ -346,24 +348,27 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Estimated seconds to write and compare over Bolt on a warm server, without building."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server."""
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
 
     @property
     def cold_seconds(self) -> float:
-        """Estimated seconds to write and compare over Bolt on a server that has just started."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a cold server.
+
+        A cold server has just started.
+        """
         cold_rows = min(self.rows, COLD_ROWS)
         return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 
     @property
     def deletion_seconds(self) -> float:
-        """Estimated seconds to delete over Bolt."""
+        """Estimated seconds to delete the artifacts over Bolt."""
         return self.rows / DELETED_PER_SECOND
 
     @property
     def import_seconds(self) -> float:
-        """Estimated seconds for an import into an empty store."""
+        """Estimated seconds to import the artifacts into an empty store."""
         nodes = self.nodes / IMPORTED_NODES_PER_SECOND
         return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
 
@@ -418,8 +423,8 @@ def choose_method(
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the method.
+        InputError: an import is requested, but Neo4j is not the embedded server.
+        LimitError: the artifacts have more rows than the load method allows.
     """
     listed = list(new)
     adding = Estimate.of(listed)
@@ -470,8 +475,8 @@ def choose_deletion(
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
-        LimitError: an import is requested, and the remaining artifacts exceed its limit.
+        InputError: an import is requested, but Neo4j is not the embedded server.
+        LimitError: an import is requested, and the remaining artifacts have too many rows for it.
     """
     dropping, total = Estimate.of(dropped), Estimate.of(remaining)
     deletion = f"{dropping.rows:,} rows over Bolt"
@@ -496,7 +501,7 @@ def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
     """Return whether to import: on request or, with ``auto``, if an import is possible and better.
 
     Raises:
-        InputError: an import is requested for a server that is not the embedded one.
+        InputError: an import is requested, but Neo4j is not the embedded server.
     """
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(

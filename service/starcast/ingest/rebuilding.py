@@ -64,11 +64,12 @@ def rebuild(
         replace: first empty the graph, even if it belongs to another database.
 
     Raises:
-        NotFoundError: no artifact with such an id is stored.
+        NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
-        RejectedError: data of other programs would be deleted, or a verification failed.
-        InputError: an import was requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the load method.
+        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
+            or a verification failed.
+        InputError: an import is requested, but Neo4j is not the embedded server.
+        LimitError: the artifacts have more rows than the load method allows.
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()

@@ -241,7 +241,7 @@ def verify(
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
     Raises:
-        NotFoundError: no artifact with such an id is stored.
+        NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
@@ -460,7 +460,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
 
     Raises:
         NotFoundError: PostgreSQL does not record the artifact.
-        RejectedError: the artifact is not complete, or its content in the graph differs.
+        RejectedError: the artifact is not complete, or its content differs from the stored record.
         UnavailableError: the graph belongs to another database.
     """
     audit.check_ownership(stores.graph, stores.id)

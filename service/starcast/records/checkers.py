@@ -51,7 +51,8 @@ class UncheckedForest:
         neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
 
     Raises:
-        InputError: the array has a wrong shape, or the root does not exist.
+        InputError: the array does not have the shape ``[trees, nodes]`` with at least one tree, or
+            the root does not exist.
     """
 
     def __init__(self, topology: Topology, parent_port: ParentPorts, root: int) -> None:
@@ -134,7 +135,8 @@ class Evidence:
         measured: the measured value, or one value per tree or port, as the checker documents.
         counterexample: None if the property holds. Otherwise a description of the first failure:
             the ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
-            with the value ``found`` and the limit ``stated``, or the reason ``why``.
+            with the value ``found`` and the limit ``stated``, or with ``why``, the reason
+            for the failure.
     """
 
     check: str
@@ -205,7 +207,7 @@ def shortest_paths(
 ) -> Evidence:
     """Check that no tree path from the root exceeds a shortest path by more than ``detour`` links.
 
-    The measured value of a tree is the largest excess of its paths.
+    The measured values are the largest excesses over shortest paths, in links, one per tree.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -296,7 +298,7 @@ def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Ev
 
 
 def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
-    """Return the number of links for each level and port, in all trees together.
+    """Count the tree links at each level and port, added up over all trees.
 
     A link belongs to the level of its child, and to the port of the parent that leads to the child.
 
@@ -361,7 +363,7 @@ def disjoint_paths(
     root: int,
     apart: Literal["nodes", "links"] = "nodes",
 ) -> Evidence:
-    """Check that the paths from the root to a node in different trees are disjoint, for all nodes.
+    """Check that the paths from the root to any one node in different trees are disjoint.
 
     The measured value is the largest number of paths to one node that share a node or link.
 
@@ -418,7 +420,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how often the most frequent non-negative number of each column occurs, at least 1."""
+    """Return, for each column, the largest number of equal non-negative entries, at least 1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)

@@ -47,10 +47,13 @@ ProblemArguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
-    """Check that a record's witness has the record's value, and that the bound is consistent.
+    """Check that a record's witness has the record's value, which must not contradict the bound.
+
+    If the witness has arrays that prove the bound, the bound is verified too.
 
     Raises:
-        RejectedError: the witness, the value or the bound is wrong.
+        RejectedError: the witness is invalid, its value is not the record's value, or the bound is
+            contradicted or not proven by the witness.
         InputError: the topology does not exist.
     """
     unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
@@ -105,7 +108,7 @@ class _WitnessCheck:
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an array of the witness after checking that it holds integers in this shape.
+        """Return an array of the witness after checking that it has integers and the given shape.
 
         Args:
             name: the name of the array.
@@ -130,7 +133,11 @@ class _WitnessCheck:
             raise _rejected(self.subject, reason)
 
     def forest(self, trees: int | None) -> NDArray[np.uint8]:
-        """Return ``parent_port`` after checking that all its trees are spanning trees."""
+        """Return the array ``parent_port`` after checking that each row is a spanning tree.
+
+        Args:
+            trees: the required number of rows; None if any number is allowed.
+        """
         rows = self.array("parent_port", trees, self.graph.nodes)
         self.require(rows.min(initial=0) >= 0 and rows.max(initial=0) < 256, "a port is too large")
         ports = rows.astype(np.uint8)

@@ -51,8 +51,9 @@ def certified_cut(
         denominator: the positive number by which the multipliers are divided.
 
     Raises:
-        RejectedError: the topology or an entry is too large, a map is not an automorphism, a
-            multiplier is negative, or the denominator is not positive.
+        RejectedError: the topology or an entry of a vector is too large, a row of
+            ``automorphisms`` is not an automorphism, a multiplier is negative, or the denominator
+            is not positive.
     """
     if graph.nodes > LARGEST:
         raise _rejected(graph, f"the topology has more than {LARGEST:,} nodes")
@@ -133,7 +134,8 @@ def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np
         int64 ``[N, N]``.
 
     Raises:
-        RejectedError: a map is not an automorphism, or the pairs (u, u) are in several orbits.
+        RejectedError: a row of ``automorphisms`` is not an automorphism, or the pairs (u, u) are in
+            several orbits.
     """
     nodes = graph.nodes
     linked = np.zeros((nodes, nodes), dtype=bool)

@@ -117,8 +117,9 @@ def load_record(path: Path) -> Record:
     """Read a record.
 
     Raises:
-        InputError: the JSON file or the witness is missing, damaged, or has another format version.
-        LimitError: one of the files is larger than a record can be.
+        InputError: the JSON file or the witness is missing or damaged, or the format version is not
+            supported.
+        LimitError: one of the files is larger than the limit for record files.
     """
     try:
         fields, entry = _read_fields(path)
@@ -150,10 +151,10 @@ def _read_fields(path: Path) -> tuple[RecordFields, WitnessFile]:
 
 
 def load_all(folder: Path) -> Iterator[Record]:
-    """Read all records of a folder, ordered by problem and size.
+    """Read all records of a folder, sorted by problem and file name, shorter names first.
 
     Raises:
-        InputError: a file is missing or damaged, or has another format version.
+        InputError: a file is missing or damaged, or its format version is not supported.
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
@@ -180,7 +181,7 @@ def find_record(
     """Return the best record of a problem on a topology in the given folders, or None.
 
     Args:
-        folders: the folders.
+        folders: the folders to search.
         problem: the name of the problem.
         topology: the spec of the topology.
         arguments: the arguments of the problem, by name.
@@ -259,9 +260,9 @@ class Published(NamedTuple):
     """A value published in a paper, and its source.
 
     Attributes:
-        value: the value.
+        value: the published value.
         source: the paper, as a key of references.bib.
-        statement: the statement in the paper.
+        statement: the statement in the paper that gives the value.
         read: the part of the paper that the authors of starcast have read: all, the abstract, or
             only a citation in another paper.
         also: other papers that state this value.
@@ -378,7 +379,13 @@ def _value(row: Row) -> str:
 def as_table(
     records: Iterable[Record], note: str = "", failure: StarcastError | None = None
 ) -> Table:
-    """Return a table with one row per record."""
+    """Return a table with one row per record.
+
+    Args:
+        records: the records.
+        note: text to show with the table.
+        failure: the error with which a command that prints the table ends, or None.
+    """
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 
 
@@ -388,7 +395,7 @@ def as_summary(records: Iterable[Record]) -> RecordTable:
 
 
 def record_row(record: Record) -> dict[str, Any]:
-    """Return a record as a table row."""
+    """Return a record as a table row with the columns `COLUMNS`."""
     row = {name: getattr(record, name) for name in COLUMNS}
     row["arguments"] = dict(record.arguments)
     row["proof"] = describe_evidence(record)

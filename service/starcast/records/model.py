@@ -243,12 +243,12 @@ def combine_records(records: Iterable[Record]) -> Record:
 
 
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
-    """Combine two records of one problem and topology, each with the state of its bound.
+    """Combine two records of one problem and topology, and the verification states of their bounds.
 
     If one record has the better value and the other the better bound, the result has both. A bound
-    that the other record's witness contradicts is false, and is dropped. Of two possible bounds,
+    that the other record's witness contradicts is false, and is dropped. If neither bound is false,
     the bound with the stronger verification state is kept; if states are equal, the better bound;
-    if bounds are equal, the bound with the better evidence, or else the first record's bound.
+    if bounds are equal, the bound with the stronger evidence; otherwise the first record's bound.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.
@@ -285,9 +285,10 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 def is_better(record: Record, other: Record) -> bool:
     """Return whether a record is better than another record of the same problem and topology.
 
-    A record is better if its value or its bound is better and neither is worse, or if its value is
-    better than the other record's bound, which is then false. If values and bounds are equal, the
-    evidence for the bound decides, and then the number of searches.
+    A record is better if its value contradicts the other record's bound (is better than the bound
+    allows), or if its value or bound is better and neither is worse. If values and bounds are
+    equal, the record with the stronger evidence for its bound is better; if the evidence is equally
+    strong, the record with more attempts (``tried``).
     """
     if _contradicts(record, other) or _contradicts(other, record):
         return _contradicts(record, other)
@@ -307,7 +308,7 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
     """Combine a known record with a newly found record, and return the result.
 
     Args:
-        known: the record before the search, if there is one.
+        known: the record before the search; None if there was no record.
         found: the record that the search found.
         keep: a function that is called with the result if it is better than the known record.
     """

@@ -109,12 +109,12 @@ class Manifest(pydantic.BaseModel):
 
     @property
     def rows(self) -> int:
-        """Total number of rows."""
+        """Total number of rows in all tables."""
         return sum(table.rows for table in self.tables.values())
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row count of each nonempty table, by name; skip tables that are never empty."""
+    """Return the row counts of nonempty tables, by name, without tables that are never empty."""
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 

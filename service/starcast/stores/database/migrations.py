@@ -143,7 +143,7 @@ def join_names(schema: str, names: Iterable[str]) -> sql.Composed:
 
 
 def current(engine: Engine) -> str | None:
-    """Return the schema revision of the database, or None if it has no schema.
+    """Return the schema revision of the database, or None if no revision is recorded.
 
     Raises:
         UnavailableError: the connection was lost.

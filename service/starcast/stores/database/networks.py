@@ -30,12 +30,12 @@ def save_network(session: Session, spec: str) -> bool:
     """Store the network with the given spec, if this process knows such a network.
 
     Returns:
-        True if this call has stored the network; False if the spec is not that of a known network,
-        or the network was already stored.
+        True if this call has stored the network; False if this process knows no network with this
+        spec, or the network was already stored.
 
     Raises:
-        RejectedError: another network with the same spec is stored, or the same network with other
-            port numbers.
+        RejectedError: a different network with the same spec is stored, or the same network with
+            different port numbers.
     """
     network = find_network(spec)
     if network is None:
@@ -57,10 +57,10 @@ def _check_equal(network: Network, sha256: str, links: bytes) -> None:
             f"another network with the spec '{network.spec}' is stored",
             hint="use another name for this network",
         )
-    # Another version of starcast might have assigned other port numbers to the links.
+    # Another version of starcast might have assigned different port numbers to the links.
     if links != _pack_links(network):
         raise RejectedError(
-            f"the network '{network.spec}' is stored with other port numbers",
+            f"the network '{network.spec}' is already stored with different port numbers",
             hint="start a new process, and use the spec of the network instead of its file",
         )
 

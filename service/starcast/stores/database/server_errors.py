@@ -178,7 +178,7 @@ def sqlstate(error: DBAPIError) -> str:
 
 
 def conninfo(url: URL, **options: str | int) -> str:
-    """Convert a database's URL to a libpq connection string in which every name is quoted.
+    """Convert a database's URL to a libpq connection string, with values quoted where necessary.
 
     Args:
         url: the database's URL.

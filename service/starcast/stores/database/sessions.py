@@ -181,8 +181,8 @@ def connect(url: URL) -> Engine:
     """Return an engine for a database after opening a first connection.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login, has no such database, or
-            is not PostgreSQL.
+        UnavailableError: the server cannot be reached, refuses the login, lacks the database, or is
+            not PostgreSQL.
     """
     engine = create_engine(
         url,
@@ -208,7 +208,7 @@ def connect(url: URL) -> Engine:
 
 
 def _set_up_transaction(connection: Connection) -> None:
-    """Apply starcast's settings to a transaction that begins, and make it read-only if required."""
+    """Apply starcast's settings to a new transaction; make it read-only if the engine is."""
     # All settings are sent at once; see `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
@@ -405,14 +405,14 @@ def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str
 def wait_for_lock(
     session: Session | Connection, name: str, seconds: int, busy: BusyError, *, shared: bool = False
 ) -> None:
-    """Take the advisory lock with this name for the rest of the transaction.
+    """Acquire the advisory lock with this name for the rest of the transaction.
 
     Args:
         session: an open transaction.
         name: the name of the lock.
         seconds: the maximum time to wait; 0 to fail at once if another transaction holds the lock.
         busy: the error to raise if the lock is not acquired in time.
-        shared: take the lock in shared mode.
+        shared: acquire the lock in shared mode.
 
     Raises:
         BusyError: ``busy``, because another transaction holds the lock.

@@ -128,12 +128,12 @@ class Rows:
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """Ranks of the start nodes."""
+        """Ranks of the start nodes, one per relationship."""
         return self.table[0, :]
 
     @property
     def end(self) -> NDArray[np.int64]:
-        """Ranks of the end nodes."""
+        """Ranks of the end nodes, one per relationship."""
         return self.table[1, :]
 
     @property
@@ -322,7 +322,7 @@ def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
 
 
 def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
-    """Return the columns of the relationships for the given rows: `_SEND_COLUMNS` and combine."""
+    """Return the columns `_SEND_COLUMNS` and ``combine`` of a schedule, in the given rows only."""
     columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
     combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
     return [*columns, combine]
@@ -381,7 +381,10 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of a topology's node checksums, computed from relative key, rank and label."""
+    """Return the sum of a topology's node checksums.
+
+    The checksum of a node is computed from its key relative to node 0, its rank and its label.
+    """
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     total = 0
@@ -520,7 +523,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property that ``given`` lacks is the attribute of ``structure`` with the same name.
+    A property that ``given`` lacks has the value of the ``structure``'s attribute of that name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

@@ -150,8 +150,8 @@ class BulkFiles:
         stack: the exit stack that closes the files.
         opened: the open file for each label and relationship type.
         rows: number of rows in each file.
-        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, it is also
-            the node's internal id in the new store.
+        first_ids: number assigned to node 0 of each topology, by spec. The importer options
+            `OPTIONS` make this number the node's internal id in the new store.
         numbers: number assigned to each artifact's own node, by artifact id.
         nodes: number of rows in all node files, including (:Store) and the nodes of artifacts. The
             next node that is written gets this number.
@@ -259,7 +259,7 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines, in arrays of characters that become invalid with the next array.
+    """Yield rows as CSV lines in character arrays, each valid only until the next is yielded.
 
     Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
     line per matrix row.

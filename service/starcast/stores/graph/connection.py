@@ -137,7 +137,7 @@ class Graph:
     def read(
         self, cypher: str, parameters: QueryParameters | None = None, timeout: float | None = None
     ) -> list[Row]:
-        """Run a statement that only reads, and return its rows.
+        """Run a read-only statement, and return its rows.
 
         Args:
             cypher: the statement.
@@ -156,7 +156,7 @@ class Graph:
         timeout: float | None = None,
         row_limit: int | None = None,
     ) -> QueryResult:
-        """Run a statement that only reads, and return its result with notices and plan.
+        """Run a read-only statement, and return its result with notices and plan.
 
         Args:
             cypher: the statement.
@@ -176,7 +176,7 @@ class Graph:
         return result
 
     def write(self, cypher: str, parameters: QueryParameters | None = None) -> list[Row]:
-        """Run a statement that writes, in one transaction, and return its rows.
+        """Run a write statement in one transaction, and return its rows.
 
         Raises:
             StarcastError: an error of the driver or server; see `_translate_errors`.
@@ -438,7 +438,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value: nodes and relationships become dicts of properties, paths become lists.
+    """Convert a value in a result: nodes and relationships become dicts, paths become lists.
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

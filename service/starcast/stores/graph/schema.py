@@ -81,7 +81,7 @@ class Index:
 
     @property
     def on(self) -> str:
-        """The label or type and the properties, such as ``Forest(topology)``."""
+        """The indexed label or type and the indexed properties, such as ``Forest(topology)``."""
         return f"{self.element.name}({', '.join(self.properties)})"
 
     @property
@@ -348,7 +348,7 @@ INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
 
 def find_titles(topology: "Topology") -> Sequence[str]:
-    """Return the titles of a network's nodes by rank; nodes of other topologies have none."""
+    """Return the titles of a network's nodes by rank; an empty sequence for other topologies."""
     titles: Sequence[str] = getattr(topology, "titles", ())
     return titles
 
