@@ -175,7 +175,8 @@ A row of a schedule states that one unit crosses one directed link in one step. 
 *step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
 *combine*: whether the receiver adds the unit to its partial sum. Units are numbered from 0 in the
 collective; copies of a unit have the same number and differ in *tree*. Let N be the number of
-nodes, and M the number of units per source, per destination, or per pair of source and destination.
+endpoints (all nodes, unless some are switches), and M the number of units per source, per
+destination, or per pair of source and destination.
 Unit i of these M units (i = 0..M-1) has the following number:
 
 * broadcast: 0..units-1; the segments that one tree carries have consecutive numbers;
