@@ -154,12 +154,12 @@ def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
 def count_missing(
     cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the number of (healthy node, unit) pairs not delivered, for each set of faults.
+    """Count the undelivered (healthy node, unit) pairs for each set of faults.
 
     Args:
         cuts: the result of `blocked_copies`.
         faults: all possible faults.
-        fault_sets: numbers of faults, int64 ``[sets, size]``.
+        fault_sets: the sets, each a row of indices into all faults, int64 ``[sets, size]``.
 
     Returns:
         int64 ``[sets]``.

@@ -497,10 +497,10 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the number of steps of Rule 9's alltoall, which sends to necklace after necklace.
+    """Check the number of steps of Rule 9's alltoall, which serves one necklace at a time.
 
-    The number must equal the sum of the necklaces' distances from 12..n, and a closed form. The
-    number divided by the lower bound must have the stated order of growth.
+    The number must equal the sum of the necklaces' distances from 12..n, and the closed form
+    `rule_9_steps`. The number divided by the lower bound must grow as the paper states.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

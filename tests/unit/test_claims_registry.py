@@ -119,7 +119,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return this
 
 
-def test_a_second_check_of_a_claim_is_refused(module: ModuleType) -> None:
+def test_registering_two_checks_for_one_claim_is_refused(module: ModuleType) -> None:
     registry.checks("MINE.X1")(lambda _: None)
     assert registry.registered_checks(module.__name__).keys() == {"MINE.X1"}
     with pytest.raises(InputError, match=r"test_claims_registry.py:\d+: claim MINE.X1 has two"):

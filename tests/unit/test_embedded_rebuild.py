@@ -207,10 +207,10 @@ def test_the_first_data_directory_is_current_if_no_file_names_another(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_after_a_switch_only_the_previous_data_directory_is_stale_and_deleted(
+def test_after_activation_only_the_previous_data_directory_is_stale_and_deleted(
     server: Neo4j,
 ) -> None:
-    """Without a switch, the new data directory is stale and deleted. Other folders are kept."""
+    """Before activation, the new data directory is stale and deleted. Other folders are kept."""
     others = [server.home.neo4j / name for name in ("conf", "database")]
     for folder in others:
         folder.mkdir()

@@ -381,7 +381,7 @@ def test_a_quotient_graph_has_classes_of_equal_size_and_no_loops() -> None:
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
-def test_quotient_classes_have_equal_size_and_the_links_of_their_nodes(
+def test_quotient_classes_have_equal_size_and_every_link_maps_to_the_quotient(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)

@@ -163,9 +163,9 @@ class Comparison:
         return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the column names of a side's `CHANGES`.
+        """Return the names of the columns that compare a side's time with the baseline's.
 
-        If there are only two sides, the column names do not contain the side's name.
+        The names are `CHANGES`; if there are more than two sides, they contain the side's name.
         """
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 

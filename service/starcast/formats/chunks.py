@@ -291,14 +291,17 @@ class ChunkExecution:
     def send(
         self, run: RunningBlock, units: list[Sum], ends: tuple[int, int], step: int, tree: int = 0
     ) -> int:
-        """Append a row for each unit and each link of the path, which may lead over switches.
+        """Append a row for each unit and each link on the path from sender to receiver.
+
+        The path may pass through switches.
 
         Args:
             run: the thread block that executes the operation.
             units: the chunk contents to send.
             ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree number of the rows; over switches, the receiver's rank is used instead.
+            tree: the tree number of the rows; ignored if the path passes through switches, because
+                the receiver's rank is the tree number then.
 
         Returns:
             The step in which the units arrive.

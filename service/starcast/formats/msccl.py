@@ -255,7 +255,7 @@ class _Program:
         )
 
     def _check(self, rank: int, blocks: list[str], copy: _Copy) -> None:
-        """Check that a GPU exceeds no limit of MSCCL."""
+        """Check that the program of a GPU is within the limits of MSCCL."""
         subject = f"node {self._schedule.topology.label(rank)} of {self._schedule.id} needs"
         if len(blocks) > min(MAX_BLOCKS, MAX_DEPENDED_BLOCKS):
             raise LimitError(

@@ -70,16 +70,18 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
-    """Find a set of faulty nodes after which some node has at least a given distance from rank 0.
+    """Find at most ``work.most`` faulty nodes that move a node away from rank 0.
+
+    The distance of one of the nodes ``work.ends`` must become ``work.distance`` or more.
 
     Args:
-        work: the topology, as lists so that a worker needs no plug-in, and the given distance.
+        work: the topology as lists (so that a worker needs no plug-in), and the limits.
         seed: random seed.
 
     Returns:
-        The faulty nodes, or None if no set of faults suffices; the distant node; and a list of
-        paths. If the faults are None, the paths prove that no set suffices: whichever end is
-        chosen, no set of faults hits all paths to this end.
+        The faulty nodes, the distant node and an empty list, if such faults exist. Otherwise None,
+        0 and a list of paths, which proves that they do not exist: for each of the ends, every set
+        of faults leaves one of the paths to this end intact.
     """
     paths: list[NodePath] = []
     for end in work.ends:

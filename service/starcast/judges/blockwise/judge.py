@@ -459,13 +459,15 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links of some nodes to the histogram ``load``, the number of links by load.
+    """Count the links of ``nodes`` nodes with the same counters in the histogram ``load``.
+
+    Entry i of the histogram is the number of links that i trees use.
 
     Args:
         n: the number of symbols of S_n.
-        users: packed counters: the number of trees that use each port, the same at all the nodes.
+        users: the number of trees that use each port, as packed counters.
         nodes: the number of nodes.
-        load: the histogram, int64 ``[trees + 1]``; changed.
+        load: the histogram, int64 ``[trees + 1]``; modified in place.
     """
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
@@ -480,7 +482,7 @@ def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
         users: packed counters: for each port, the number of trees that use the port and that the
             histogram counts already.
         row: the port of each node in the tree.
-        load: the histogram, int64 ``[trees + 1]``; changed.
+        load: the histogram, int64 ``[trees + 1]``; modified in place.
     """
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):

@@ -217,7 +217,7 @@ class SumDependencies(Dependencies):
         return np.asarray(node.astype(np.int64) * self._units + unit)
 
     def _key(self, node: Integers, lane: Indices, step: Integers | int) -> Indices:
-        """Return sort keys of sums: by node, by lane (a pair of unit and tree), then by step."""
+        """Return keys that sort partial sums by node, lane (a pair of unit and tree) and step."""
         last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
         sums = np.int64(self.sums.lanes.count)
         return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)

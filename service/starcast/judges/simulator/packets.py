@@ -277,7 +277,7 @@ class Ticks:
             multiples = (self._latencies.ravel() // self._latency_unit).astype(self.dtype)
             self.start_ups = self.start_up + multiples * int(self._latency_unit / self.tick)
         if self._capacities is not None:
-            # Every link has a capacity of at least 1; a node without a link at a port has 0.
+            # A port without a link has capacity 0, and must not cause a division by zero.
             divisors = np.maximum(self._capacities.ravel(), 1).astype(object)
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
 

@@ -151,7 +151,9 @@ class TranslatedTraffic(Traffic):
 
 
 class ExpandedTraffic(Traffic):
-    """The traffic of a symmetric schedule that is expanded, because translation changes ports.
+    """The traffic of a symmetric schedule whose translations change ports.
+
+    Such a schedule is expanded to the rows of all sources.
 
     Raises:
         LimitError: the expanded schedule does not fit into memory.
@@ -343,8 +345,8 @@ class Executed(NamedTuple):
 
     Attributes:
         simulation: the results of the simulation.
-        rows: all rows in the order of time; under faults, the rows of all sources.
-        selection: the executed rows: a slice from the first row on, or under faults a mask of
+        rows: all rows in chronological order; under faults, the rows of all sources.
+        selection: the executed rows: a slice that starts at row 0, or under faults a mask of
             ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
