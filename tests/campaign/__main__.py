@@ -1,8 +1,8 @@
 """``python -m campaign`` or ``make campaign``: inject random faults for some minutes.
 
 Every action is recorded in a journal. The campaign starts its own embedded stack (Neo4j and
-PostgreSQL). If run by root, the stack is on a small file system in memory, so that actions can fill
-the disk. The exit code is 1 if an invariant was violated.
+PostgreSQL). If root runs the campaign, the stack is on a small in-memory file system, so that
+actions can fill the disk. The exit code is 1 if an invariant was violated.
 """
 
 import argparse

@@ -27,8 +27,8 @@ _SETTLED = {0, 2, 3, 7}
 def full_output(servers: Servers, draw: Random) -> Outcome:
     """Let a command write its output to a disk that may be too small.
 
-    Afterwards the output file must be complete or unchanged. If run by root, the disk is a small
-    file system in memory; otherwise the file size is limited.
+    Afterwards the output file must be complete or unchanged. If root runs the
+    campaign, the disk is a small in-memory file system; otherwise the file size is limited.
     """
     words = draw.choice(_OUTPUTS)
     kilobytes = int(2 ** draw.uniform(2, 12))
@@ -59,7 +59,7 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
 
 @contextmanager
 def memory_disk(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system in memory if run by root; yield whether it was mounted."""
+    """Mount an in-memory file system if root runs the campaign; yield whether it was mounted."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(folder)]
     is_mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:
@@ -84,7 +84,7 @@ def fill_disk(ballast: Path, left: int) -> None:
 def full_home(servers: Servers, draw: Random) -> Outcome:
     """Run a command while the servers' disk is almost full; no stored data may be lost.
 
-    The home folder must be on a separate disk, a small file system in memory.
+    The home folder must be on a separate disk, which is a small in-memory file system.
     """
     assert servers.home is not None
     baseline = servers.snapshot()

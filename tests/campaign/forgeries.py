@@ -114,7 +114,7 @@ def _claim_proof(draw: Random) -> dict[str, Any]:
 def widen_bisection(folder: Path, draw: Random) -> Path:
     """Claim that a random bisection with too many links between its halves is optimal.
 
-    If the record has a certificate for its bound, the forgery has a wrong one.
+    If the record has a certificate for its bound, the forgery has a wrong certificate.
     """
     record = choose_record(folder, draw, "bisection-width")
     arrays = record.arrays
@@ -135,7 +135,7 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
 
 
 def _wrap(arrays: Arrays, value: int, draw: Random) -> None:
-    """Write a certificate that exploits overflow if a checker squares in 64 bits."""
+    """Write a certificate that a checker accepts if its squares overflow 64 bits."""
     entry = draw.randint(3_037_000_500, 2**32 - 1)
     vector = np.zeros((1, arrays["side"].size), dtype=np.int64)
     vector[0, draw.randrange(vector.size)] = entry

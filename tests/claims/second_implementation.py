@@ -44,7 +44,7 @@ def find_counterexample(claim_id: str, spec: str) -> Place | None:
 
 
 def contradiction(found: Value, stated: Value, **place: int | str) -> Place:
-    """Return a counterexample; ``place`` says where it is, for example at which node."""
+    """Return a counterexample; ``place`` states where the claim fails, such as the node."""
     return {**place, "found": shown(found), "stated": shown(stated)}
 
 
@@ -67,14 +67,14 @@ def more(found: Fraction | int, stated: Fraction | int, **place: int | str) -> P
 
 
 def shown(value: Fraction | int | str) -> int | str:
-    """Return a number as it appears in a counterexample, where non-integers become text."""
+    """Return a value as it appears in a counterexample: non-integer fractions become text."""
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     return value
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
-    """Return rational + sqrt(square) in the form used in counterexamples: a number or text."""
+    """Return rational + sqrt(square) as it appears in a counterexample: an integer or text."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
         return shown(rational + root)
@@ -87,10 +87,11 @@ def exceeds(value: Fraction, rational: Fraction, square: Fraction) -> bool:
 
 
 def unbounded(quotient: Callable[[float], float]) -> Place | None:
-    """Return a counterexample if a quotient is unbounded, with its growth, else None.
+    """Return a counterexample that states the growth of a quotient, or None if it is bounded.
 
-    The quotient, a function of n, is of order n^a (log n)^b, where 2a and 2b are integers. Its
-    logarithm grows by 64 a + b from log2 n = 64 to 128, and by 128 a + b from 128 to 256.
+    The quotient, a function of n, is of order n^a (log n)^b, where 2a and 2b are integers. Two
+    differences of its binary logarithm determine a and b: it grows by 64 a + b from log2 n = 64 to
+    128, and by 128 a + b from 128 to 256.
     """
     small, middle, large = (log2(quotient(2.0**x)) for x in (64, 128, 256))
     a = Fraction(round(2 * ((large - middle) - (middle - small)) / 64), 2)

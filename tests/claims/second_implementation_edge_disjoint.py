@@ -207,7 +207,7 @@ def _missing_after_faults(n: int) -> Comparisons:
 
 
 def total_exchange_quotient(n: float) -> float:
-    """Return log n divided by the ratio of the steps of an alltoall, star graph to hypercube.
+    """Return log n divided by the ratio of alltoall steps on the star graph to the hypercube's.
 
     On the star graph and on the hypercube, the steps are M t_n/(n-1) and M n!/2, where
     t_n = n!(n + 2/n + H_n - 4) is the sum of distances from a node, and the harmonic number H_n is
@@ -219,5 +219,5 @@ def total_exchange_quotient(n: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(_: int) -> Comparisons:
-    """Check that log n divided by the ratio is bounded, as the claimed order log n implies."""
+    """Check that `total_exchange_quotient` is bounded, as it is if the ratio has order log n."""
     yield unbounded(total_exchange_quotient)

@@ -329,10 +329,10 @@ def hypercube_exchange(_: int) -> Comparisons:
 
 
 def star_over_cube(n: float) -> float:
-    """Return the mean distance in S_n divided by that in a hypercube of as many nodes.
+    """Return the mean distance in S_n divided by that in a hypercube with as many nodes.
 
-    In the table's "any other case", the counts of the one-port alltoall differ by this factor. All
-    other counts are the same on the star graph and the hypercube.
+    The claim concerns "any other case" in Table 6. Of these counts, only those of the one-port
+    alltoall differ between the star graph and the hypercube, and they differ by this factor.
     """
     # For huge n, the term 2/n of the mean distance in S_n does not matter.
     return (n + log(n) + 0.5772156649 - 4) / (cube_dimension(n) / 2)
@@ -340,6 +340,6 @@ def star_over_cube(n: float) -> float:
 
 @reimplements("FA.hyper.other")
 def other_cells(_: int) -> Comparisons:
-    """Check that the quotients star/cube and cube/star are bounded."""
+    """Check that `star_over_cube` and its reciprocal are bounded."""
     yield unbounded(star_over_cube)
     yield unbounded(lambda n: 1 / star_over_cube(n))

@@ -32,7 +32,7 @@ def test_the_claims_page_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
     assert page == generate.claims_page(verdicts.values()), "run 'make docs'"
 
 
-def test_every_claim_has_texts_and_each_level_includes_the_sizes_of_the_level_below() -> None:
+def test_claims_have_texts_and_larger_levels_include_the_sizes_of_smaller_ones() -> None:
     for claim in claims().values():
         assert all(text.strip() for text in (claim.number, claim.statement, claim.notation)), claim
         assert set(claim.sizes.quick) <= set(claim.sizes.full) <= set(claim.sizes.deep), claim.id

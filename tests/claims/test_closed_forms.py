@@ -78,7 +78,7 @@ def test_closed_forms_of_distances_and_sizes_agree_with_the_graphs(n: int) -> No
         )
 
 
-def test_numbers_are_printed_exactly_or_with_four_digits() -> None:
+def test_rational_numbers_are_printed_exactly_and_others_with_four_digits() -> None:
     assert growth.format_number(Fraction(23, 3)) == "23/3"
     assert growth.format_number(7) == "7"
     assert growth.format_number(growth.log2(3)) == "1.585"
@@ -113,7 +113,7 @@ def test_the_best_number_of_segments_equals_that_of_an_exhaustive_search() -> No
             assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
 
 
-def test_parameters_are_all_combinations_of_values_and_loads_include_zero_costs() -> None:
+def test_parameter_grids_have_all_combinations_and_loads_include_zero_costs() -> None:
     grid = closed_forms.parameters((1, 2), (0, 1), (5,))
     rows = [tuple(row) for row in zip(*grid, strict=True)]
     assert rows == [(1, 0, 5), (1, 1, 5), (2, 0, 5), (2, 1, 5)]

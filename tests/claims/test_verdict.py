@@ -34,7 +34,7 @@ def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Ver
 
 
 def absent_and_unequal(check: ClaimCheck) -> None:
-    """Record that an algorithm is not in the papers, and a counterexample."""
+    """Record a counterexample, and that an algorithm is absent from the papers."""
     check.absent("an algorithm", "it is only cited")
     check.equal("nodes", check.nodes, 0)
 

@@ -78,7 +78,7 @@ def test_pages_still_answer_during_an_attack(tmp_path: Path, name: str) -> None:
     assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable
 
 
-def test_every_kind_that_needs_no_embedded_stack_is_tested() -> None:
+def test_every_kind_of_action_that_needs_no_embedded_stack_is_tested() -> None:
     assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
 
 
@@ -132,7 +132,7 @@ def test_the_summary_counts_actions_results_and_problems() -> None:
 
 @pytest.mark.parametrize("kind", fuzz.TEXTS)
 def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> None:
-    """If an example were invalid, its reader would refuse all copies for the same reason."""
+    """If an example were invalid, its reader would refuse every changed copy for that reason."""
     # The servers that the URIs name refuse connections.
     refused = pytest.raises(UnavailableError) if "URI" in kind else nullcontext()
     with patch.object(fuzz, "damage", lambda _, text: text), refused:

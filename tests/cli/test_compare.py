@@ -35,7 +35,7 @@ TABLES = (
 
 @pytest.fixture
 def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
-    """Store two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
+    """Store experiments ``ours``, ``theirs``, and ``sweep``, which has the algorithms of both."""
 
     def fill() -> None:
         for name, algorithms in (

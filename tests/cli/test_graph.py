@@ -26,7 +26,7 @@ def what(stores: Stores) -> Plan:
 def test_verify_accepts_a_correct_graph_and_reports_the_seed_of_its_sample(
     starcast: Starcast,
 ) -> None:
-    """One line is printed to stderr. With ``--format json``, stdout has an empty list."""
+    """Without differences, stdout is empty, or an empty list with ``--format json``."""
     done = starcast("graph verify")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith("the graph matches newly built artifacts in a sample of 500 nodes")

@@ -39,7 +39,7 @@ SHORTEST_PATH = "query run paths/shortest-path topology=S4 source=1234 target=21
 
 @pytest.fixture
 def starcast(starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Starcast:
-    """Return a function that runs commands; without a home, no server is running."""
+    """Return a function that runs commands. If no home is specified, no server is running."""
     monkeypatch.chdir(tmp_path)
 
     def run(line: str, *words: object, home: Path = tmp_path / "empty") -> Result:
@@ -116,7 +116,7 @@ def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> Non
     assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
-def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
+def test_query_check_accepts_queries_packs_files_and_folders_of_packs(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
@@ -343,7 +343,7 @@ def test_a_drawing_can_have_the_layout_levels_or_ring(starcast: Starcast, home: 
 
 
 @pytest.mark.slow
-def test_check_plans_every_query(starcast: Starcast, home: Path) -> None:
+def test_query_check_plans_every_query_and_finds_no_problem(starcast: Starcast, home: Path) -> None:
     result = starcast("query check -f json", home=home)
     assert result.code == 0
     assert {row["problem"] for row in result.json} == {""}
@@ -392,7 +392,7 @@ def test_new_writes_a_query_into_the_first_folder_of_packs(
     assert "exists" in again.err
 
 
-def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
+def test_query_list_can_be_restricted_to_a_pack_or_word(starcast: Starcast) -> None:
     listed = starcast("query list overlap -f json").json
     assert {row["query"].partition("/")[0] for row in listed} == {"overlap"}
     found = starcast("query list Necklace -f json").json
@@ -428,7 +428,7 @@ def test_a_statement_comes_from_a_file_or_from_stdin(
     assert ask(starcast, home, "-")
 
 
-def test_unknown_names_in_a_statement_and_its_errors_are_reported(
+def test_errors_and_unknown_names_in_a_statement_are_reported(
     starcast: Starcast, home: Path
 ) -> None:
     for statement, name in (

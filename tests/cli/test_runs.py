@@ -209,7 +209,7 @@ def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction(
+def test_the_column_base_is_shown_only_if_an_algorithm_has_a_base_construction(
     starcast: Starcast,
 ) -> None:
     words = "experiment run some --topology S4 --collective allgather -m 9"
@@ -483,7 +483,7 @@ REFUSED = {
     ("code", "line", "sentence"),
     [(code, *case) for code, cases in REFUSED.items() for case in cases.items()],
 )
-def test_invalid_input_is_refused_with_its_exit_code(
+def test_invalid_input_is_refused_with_the_documented_exit_code(
     starcast: Starcast, code: int, line: str, sentence: str
 ) -> None:
     assert refused(starcast(line), code, remarks=True)[0].startswith(sentence)

@@ -1,4 +1,4 @@
-"""Commands on closed, full or broken standard streams; missing and misleading characters."""
+"""Commands with closed, full or broken streams; text that misleads or cannot be encoded."""
 
 import fcntl
 import io
@@ -115,7 +115,7 @@ def test_a_table_stays_aligned_when_characters_are_replaced(
     assert lines[3:5] == [" \\u00e9   1 ", " x        2 "]
 
 
-def test_output_to_a_pipe_that_does_not_block_is_complete() -> None:
+def test_output_to_a_non_blocking_pipe_is_complete() -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(writer, False)
@@ -260,7 +260,7 @@ def test_pages_and_latex_have_escapes_for_misleading_characters() -> None:
     assert escape_latex("b\xa0a") == "b~a"
 
 
-def test_letters_of_languages_written_from_right_to_left_are_unchanged(
+def test_letters_of_right_to_left_scripts_are_unchanged(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     emit([{"name": "שלום"}], ["name"])

@@ -32,7 +32,7 @@ SMALL = Mode(700, 420)
 
 
 def node(page: Page, label: str) -> Any:
-    """Return the element of a node."""
+    """Return the element that shows a node."""
     return page.locator(f"[data-node='{label}']")
 
 

@@ -76,7 +76,7 @@ def test_the_page_on_machines_gives_the_outputs_and_the_drawing_shown(work: Path
 
 
 @pytest.mark.slow
-def test_the_page_for_programs_gives_the_outputs_shown(work: Path) -> None:
+def test_the_page_on_use_by_programs_gives_the_outputs_shown(work: Path) -> None:
     assert sessions.play_page(PROGRAMS, work) == PROGRAMS.read_text(encoding="utf-8")
 
 

@@ -38,7 +38,7 @@ def fmr(x: Node, k: int) -> int:
 
 
 def p(x: Node) -> int:
-    """Return the dimension of the link from x to its SPT parent, if x_1 is not 1."""
+    """Return the dimension of the link from x to its SPT parent; x must not start with 1."""
     k = position(x, 1)
     return x[0] if x[0] != k else fmr(x, k)
 

@@ -18,9 +18,10 @@ from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, n
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """Return the lower bound on steps: n! M t_n transmissions over n!(n-1) directed links.
+    """Return the lower bound on the number of steps, ceil(M t_n / (n-1)).
 
-    M is the number of messages per pair, t_n the sum of the distances from a node to all others.
+    All sources need n! M t_n transmissions; in a step, each of n!(n-1) directed links has one. M is
+    the number of messages per pair, t_n the sum of the distances from a node to all others.
     """
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
@@ -112,7 +113,7 @@ def primes_of(number: int) -> list[int]:
 def most_short_nodes(n: int) -> int:
     """Return the upper bound on the number of nodes in X (see `short_nodes`).
 
-    The bound sums, over the prime divisors q of n-1, the permutations of 2..n except the identity
-    that commute with (n-1)/q rotations.
+    The bound is a sum over the prime divisors q of n-1. The term for q counts the permutations of
+    2..n, except the identity, that commute with (n-1)/q rotations.
     """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -34,7 +34,8 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
     """Return the spanning binomial tree with root r, for an order of the bits.
 
     A child differs from its parent in one bit, which precedes all ones of the parent (relative to
-    r) in that order. These are Johnsson & Ho's leading zeros if the order is from left to right.
+    r) in that order. If the order is from left to right, this bit is one of Johnsson & Ho's
+    leading zeros.
     """
     tree: Tree = {}
 

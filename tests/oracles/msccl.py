@@ -66,7 +66,7 @@ def execute(text: str, draw: Random) -> Memory:
 def _perform(
     step: dict[str, str], rank: str, block: dict[str, str], memory: Memory, wires: Wires
 ) -> bool:
-    """Perform a step, and return whether that was possible."""
+    """Perform a step unless it waits for a message; return whether it was performed."""
     sources, targets = _places(step, rank, "src"), _places(step, rank, "dst")
     wire = wires[block["recv"], rank, block["chan"]]
     kind = step["type"]

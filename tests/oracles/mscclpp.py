@@ -103,7 +103,10 @@ def _step(
 
 
 def _channels(gpu: Any, block: Any, op: Any) -> list[Any]:
-    """Return the semaphores of an operation, or its channels: both ranks and a number."""
+    """Return keys of an operation's semaphores or, if it has none, of its channels.
+
+    A channel's key has both ranks, the channel's number among those to the same rank, and its type.
+    """
     if "semaphore_ids" in op:
         return [("semaphore", gpu["id"], number) for number in op["semaphore_ids"]]
     kind = op.get("channel_type")

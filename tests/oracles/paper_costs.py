@@ -319,7 +319,7 @@ def least_steps(net: Size, collective: str, asked: Asked) -> int:
 
 
 def least_transmissions(net: Size, collective: str, asked: Asked) -> int:
-    """Return the lower bound on transmissions (Fragopoulou & Akl 1993 and 1996, same tables)."""
+    """Return the lower bound on transmissions, from the tables that `least_steps` names."""
     others, nodes = net.others, net.nodes
     each = {
         "broadcast": others,

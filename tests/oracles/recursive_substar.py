@@ -25,7 +25,7 @@ class Send:
 
 @cache
 def sends_from(source: Node) -> tuple[Send, ...]:
-    """Return the sends of B1, the recursive all-port procedure with arguments as in the paper."""
+    """Return the sends of B1, the recursive all-port procedure with the paper's arguments."""
     sends: list[Send] = []
 
     def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:

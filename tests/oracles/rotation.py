@@ -13,7 +13,7 @@ Cycle = tuple[int, ...]
 
 
 def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
-    """Return the same cycle, written with the given symbol last."""
+    """Return the cycle, rotated so that the given symbol is last."""
     at = cycle.index(symbol) + 1
     return cycle[at:] + cycle[:at]
 

@@ -24,9 +24,9 @@ NO_FAULTS: Faults = {}
 class World:
     """A topology in terms of labels.
 
-    ``across`` has the neighbour for each node and port. ``translations`` has, for each node q, the
-    automorphism that maps the identity to q. ``capacities`` and ``latencies`` have the values of
-    directed links that are not 1 and 0. ``switches`` only forward.
+    ``across`` maps each node and port to the neighbour. ``translations`` maps each node q to the
+    automorphism that maps the identity to q. ``capacities`` and ``latencies`` map directed links to
+    their values; the defaults are 1 and 0. ``switches`` are the nodes that only forward.
     """
 
     nodes: list[str]
@@ -274,7 +274,7 @@ def expanded(plan: Plan) -> Plan:
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
-    """Return whether the step, link and unit of a row exist, and the receiver is at that link."""
+    """Return whether a row's step, link and unit exist, and its receiver is the link's end."""
     return (
         plan.world.across.get((row.sender, row.port)) == row.receiver
         and 0 <= row.unit < plan.units

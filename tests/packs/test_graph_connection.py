@@ -244,7 +244,7 @@ def test_a_newer_server_is_accepted(
 def test_servers_of_other_kinds_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """The servers have no common Bolt version, speak HTTP, or close the connection."""
+    """The servers share no Bolt version with the driver, speak HTTP, or close the connection."""
     serve = partial(_answer, reply=reply)
     assert words in refused_by(graph_address, "bolt", serve, kind).hint
 

@@ -67,7 +67,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
 
 
 def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph: Graph) -> None:
-    """The mark names the store that owns the graph. A graph of another program is not verified."""
+    """The mark is a node that names the owner. Graphs of other programs cannot be verified."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -170,7 +170,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_foreign_relationships_are_deleted_only_with_the_option(stores: Stores) -> None:
+def test_foreign_relationships_are_deleted_only_with_discard_foreign(stores: Stores) -> None:
     """Recreating nodes deletes their foreign relationships; a rebuild of trees keeps the nodes."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
@@ -229,7 +229,7 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
+    """An import into the user's own server is impossible, and so is a rebuild of locked stores."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

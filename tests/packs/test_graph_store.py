@@ -1,4 +1,4 @@
-"""The graph store: its pairing with a database, writing artifacts over Bolt, deleting them."""
+"""The graph store: pairing with a database, and writing and deleting artifacts over Bolt."""
 
 import uuid
 from functools import partial
@@ -198,10 +198,10 @@ def test_an_edit_of_an_artifact_node_is_described(
     assert reader.find_node_differences(graph_artifact(trees), nodes) == words
 
 
-def test_a_relationship_without_an_end_is_refused(
+def test_a_relationship_without_an_end_node_is_refused(
     graph: Graph, bolt: BoltWriter, s4: Topology
 ) -> None:
-    """MATCH would skip such rows silently, therefore the rows of a batch are counted."""
+    """MATCH would silently skip such a row, so the written rows of a batch are counted."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
     with pytest.raises(RejectedError, match="lack a node at one end"):
         write(bolt, forest(s4, "greedy"))

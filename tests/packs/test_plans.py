@@ -37,9 +37,9 @@ RETURN count(*) AS rows, count(DISTINCT n) AS nodes, sum(n.rank) AS ranks,
     ids=lambda specs: "+".join(specs) or "nothing",
 )
 def store(graph_address: GraphAddress, request: pytest.FixtureRequest) -> Iterator[Graph]:
-    """Stores of several sizes with all indexes, since plans depend on the number of nodes.
+    """Stores of several sizes with all indexes.
 
-    To find one of a few dozen nodes, a scan costs no more than an index.
+    Execution plans depend on the size: among a few dozen nodes, a scan costs no more than an index.
     """
     with Graph.open(graph_address) as graph, loaded(graph, request.param):
         yield graph

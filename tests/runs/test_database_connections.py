@@ -68,7 +68,7 @@ def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> 
 
 
 def test_a_statement_can_be_repeated_in_another_session(pooled_engine: Engine) -> None:
-    """A prepared statement would exist in one session and be executed in another."""
+    """A prepared statement would fail, because it exists in only one of the sessions."""
     for number in range(20):
         with sessions.open_session(pooled_engine) as session:
             assert session.scalar(text("select :number + 1"), {"number": number}) == number + 1
@@ -153,7 +153,7 @@ def test_a_long_statement_behind_the_pooler_is_not_mistaken_for_a_silent_server(
 def test_errors_behind_the_pooler_are_reported_in_one_line(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
-    """The server is not running, or the server or the pooler refuses the connection."""
+    """The server is not running, or the connection is refused by the server or the pooler."""
     with pytest.raises(UnavailableError) as refused:
         sessions.connect(pooled.set(**changes))  # type: ignore[arg-type]
     assert words in refused.value.message

@@ -188,7 +188,7 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_other_violated_constraints_are_not_reported_as_busy(
+def test_a_violated_check_constraint_is_not_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_unknown_status(point: Point, done: execution.Execution, **_: object) -> Run:

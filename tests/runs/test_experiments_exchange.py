@@ -228,7 +228,7 @@ OWN = {
 
 @pytest.fixture
 def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> tuple[Path, Path]:
-    """The paths of a file with runs of plug-ins that are no longer loaded, and of one plug-in."""
+    """Two paths: a file with runs of plug-ins that are no longer loaded, and one such plug-in."""
     plugin, file = tmp_path / "mine.py", tmp_path / "own.json"
     plugin.write_text(PLUGIN, encoding="utf-8")
     load_examples()
@@ -328,7 +328,7 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
 
 
 @pytest.mark.slow
-def test_the_commands_export_and_import_move_runs_to_another_store(
+def test_the_commands_export_and_import_copy_runs_to_another_store(
     stored: Engine,
     colleague: Engine,
     tmp_path: Path,

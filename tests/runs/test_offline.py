@@ -55,7 +55,7 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack that holds the artifacts of `OLD`, in a home folder whose name needs quoting."""
+    """A stack that holds artifacts on S3 (`OLD`), in a home folder whose name needs quoting."""
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:
@@ -175,8 +175,8 @@ def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None
 
 
 @pytest.mark.slow
-def test_a_kill_after_the_switch_keeps_the_new_store(own: Settings) -> None:
-    """All artifacts are complete, the password is unchanged, a second ingest creates nothing."""
+def test_a_kill_after_activation_keeps_the_new_store(own: Settings) -> None:
+    """All artifacts are complete, the password is kept, and a second ingest creates nothing."""
     before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
     dies(own, "changed")
     with opened(own) as stores:
@@ -310,7 +310,7 @@ def both(own: Settings) -> set[str]:
 
 @pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[str]) -> None:
-    """Both estimates are printed. During the drop, other processes can read but not ingest."""
+    """The times of both methods are printed. Other processes can read meanwhile, but not ingest."""
     before = in_force(own)
     recorder = Recorder()
     observed: list[str] = []
@@ -357,7 +357,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[str]) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["written", "imported", "compared"])
-def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
+def test_a_drop_by_import_killed_before_activation_drops_nothing(
     own: Settings, both: set[str], stage: str
 ) -> None:
     """The old store stays in use, and all its artifacts are complete."""
@@ -371,10 +371,10 @@ def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["marked", "changed"])
-def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
+def test_a_drop_by_import_killed_at_activation_is_finished_by_the_next_command(
     own: Settings, both: set[str], stage: str
 ) -> None:
-    """The remaining artifacts are complete in both stores."""
+    """The kill comes just before or after activation. The remaining artifacts end up complete."""
     before = in_force(own)
     dies(own, stage, "drop-by-import")
     with opened(own) as stores:

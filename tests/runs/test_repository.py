@@ -51,7 +51,7 @@ def store_run(engine: Engine) -> int:
 
 
 def test_artifacts_that_are_saved_twice_have_one_row_each(engine: Engine) -> None:
-    """The rows have the metrics, too; `assert_stored` compares all values in the ingest tests."""
+    """The rows include the metrics; the ingest tests compare all values with `assert_stored`."""
     built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
     grown = built.forest
     assert grown is not None

@@ -161,7 +161,7 @@ def test_an_old_postgres_is_reported(healthy: Settings, monkeypatch: pytest.Monk
 
 
 def test_the_exit_code_follows_the_worst_finding() -> None:
-    """A server that is down takes precedence, and a warning is not a failure."""
+    """A server that is down takes precedence; with warnings alone, the exit code is 0."""
     for verdicts, code in [("", 0), ("ok warning", 0), ("ok wrong", 6), ("wrong down", 4)]:
         findings = [Finding("it", Verdict(verdict), "") for verdict in verdicts.split()]
         assert exit_code(findings) == code

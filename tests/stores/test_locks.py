@@ -101,7 +101,7 @@ def test_every_operation_that_writes_is_refused_during_a_restore(
 
 
 def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
-    """An operation that omits the lock therefore fails whenever it is used."""
+    """An operation that writes without the lock therefore always fails, restore or not."""
     row = {"name": "forgotten", "grid": {}}
     with (
         pytest.raises(UnavailableError, match="read-only transaction"),

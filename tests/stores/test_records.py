@@ -120,7 +120,7 @@ def read_state(engine: Engine) -> tuple[int, int, str]:
         return row.value, row.bound, row.verification
 
 
-def test_a_true_record_replaces_a_forged_one_and_is_not_replaced_by_it(engine: Engine) -> None:
+def test_a_true_record_replaces_a_forged_one_but_not_vice_versa(engine: Engine) -> None:
     assert store(engine, FORGED, state="not made again") == 1
     assert read_state(engine) == (5, 5, "not made again")
     assert store(engine, FOUR_ROUNDS) == 1

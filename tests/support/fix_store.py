@@ -106,7 +106,7 @@ def _delete_rows(url: URL) -> None:
 
 @pytest.fixture
 def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> URL:
-    """The URL of the shared database for the writer, with no rows but the store's identity."""
+    """The writer's URL of the shared database, emptied except for the store's identity."""
     _delete_rows(kept_database)
     return role_url(kept_database, "writer")
 
@@ -133,7 +133,7 @@ def filled_database(
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FilledDatabase]:
-    """A function that returns a copy of a database with rows; the rows are stored once per name."""
+    """A function that returns the URL of a copy of a named database, which is filled only once."""
     databases, filled = filled_before
 
     def named(database: URL) -> URL:

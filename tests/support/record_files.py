@@ -1,4 +1,4 @@
-"""Record files that are written unchecked, like manual edits, and records for such files."""
+"""Record files written without checks, as if edited manually, and records for such files."""
 
 import io
 from dataclasses import replace

@@ -67,7 +67,7 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def world_of(topology: Topology) -> World:
-    """Return a topology as a `World`; the oracle's own, if the oracle defines the family."""
+    """Return a topology as a `World`, by the oracle's own definition if the family has one."""
     if isinstance(topology, Network):
         return network_world(topology)
     if topology.family in ("star", "nk-star", "hypercube"):

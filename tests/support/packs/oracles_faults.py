@@ -143,7 +143,11 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield one row: losses if copies use trees in turn, worst losses, and sufficient copies."""
+    """Yield one row that describes the losses of messages which are sent in several copies.
+
+    The first three columns apply if copies use the trees in turn. The next two describe the nodes
+    that some choice of trees misses. The last is the smallest sufficient number of copies.
+    """
     trees = trees_of(forest)
     assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
     spec = spec_of(forest)
@@ -169,7 +173,7 @@ def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterato
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
-    """Return, for each node, how many nodes are cut off if only that node is dead."""
+    """Return the nodes whose failure cuts off the most nodes, summed over the trees."""
     rows: list[Values] = []
     for label in {label for tree in trees_of(forest) for label in parents(forest, tree)}:
         by_tree = [descendants(forest, tree)[label] for tree in trees_of(forest)]
@@ -185,7 +189,7 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Values]:
-    """Return, for each used link, how many nodes are cut off if only that link is dead."""
+    """Return the links whose failure cuts off the most nodes, summed over the trees."""
     edges = {edge for tree in trees_of(forest) for edge in parents(forest, tree).items()}
     rows: list[Values] = []
     rank = ranks(spec_of(forest))

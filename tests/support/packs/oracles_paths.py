@@ -121,7 +121,8 @@ def k_cases() -> Iterator[Case]:
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
     """Check the result of k-shortest-paths.
 
-    If there are more than MAX_PATHS paths, any of the longest ones are accepted.
+    If more than MAX_PATHS paths are at most as long as path k, any choice among the longest of them
+    is accepted.
     """
     k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]

@@ -89,7 +89,7 @@ def idle_links(schedule: str, step: int) -> Iterator[Values]:
 
 @oracle("schedules/steps", "step links_used idle_links units largest_packet", schedule_cases())
 def steps(schedule: str) -> Iterator[Values]:
-    """Yield the numbers of used and idle links, of units, and the largest packet of each step."""
+    """Yield each step's numbers of used links, idle links and units, and its largest packet."""
     spec = spec_of(schedule)
     directed = sum(len(linked(spec, label)) for label in labels(spec))
     for step in range(1, last_step(schedule) + 1):

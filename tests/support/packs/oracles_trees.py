@@ -91,7 +91,7 @@ def root_subtrees(forest: str) -> Iterator[Values]:
 
 @oracle("trees/stretch", "tree excess nodes", forest_cases())
 def stretch(forest: str) -> Iterator[Values]:
-    """Yield, for each tree, the number of nodes by excess: level minus distance from the root."""
+    """Count the nodes of each tree by excess, that is, level minus distance from the root."""
     away = distances(spec_of(forest), root(forest))
     for tree in trees_of(forest):
         counts = Counter(level - away[node] for node, level in levels(forest, tree).items())

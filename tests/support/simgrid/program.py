@@ -10,8 +10,8 @@ therefore executed in a forked child.
 
 In the all-port model every directed link has a process; in the one-port model every node has a
 process that sends and a process that receives. A process serves its packets in the order of steps.
-A packet crosses the link between two hosts, whose latency is the start-up time plus that of the
-link, and whose bandwidth in bytes per unit of time is the link's capacity.
+Every directed link is a SimGrid link between two hosts. Its latency is the start-up time plus the
+latency of the link, and its bandwidth in bytes per unit of time is the capacity of the link.
 """
 
 import json
