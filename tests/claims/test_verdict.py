@@ -144,13 +144,13 @@ def test_sizes_are_sorted_by_n_then_k() -> None:
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
-def test_smallest_topologies_and_extreme_values_of_k_are_degenerate() -> None:
+def test_sizes_with_the_smallest_n_or_an_extreme_k_count_as_degenerate() -> None:
     assert [is_degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
         True, False, True, True, False, True, False,
     ]  # fmt: skip
 
 
-def test_nodes_in_a_counterexample_are_labels() -> None:
+def test_nodes_in_a_counterexample_are_given_by_their_labels() -> None:
     for name in ("node", "other", "root", "source", "destination"):
 
         def differ(check: ClaimCheck, name: str = name) -> None:

@@ -51,7 +51,7 @@ def rows(result: Result) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in result.json}
 
 
-def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> None:
+def test_claims_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> None:
     listed = rows(alone("claims list -f json"))
     assert list(listed) == list(claims())
     expected = {"paper": "Tseng & Sheu 1997", "number": "Lemma 5", "verdict": None}
@@ -60,7 +60,7 @@ def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> Non
     assert list(some) == [name for name in claims() if name.startswith("TS.")]
 
 
-def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starcast) -> None:
+def test_claims_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starcast) -> None:
     result = alone("claims show TS.L5 -f csv")
     facts = {row["property"]: row["value"] for row in result.rows}
     assert facts["statement"] == claims()["TS.L5"].statement
@@ -71,7 +71,7 @@ def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starca
     )
 
 
-def test_check_without_a_server_reports_once_that_nothing_is_stored(alone: Starcast) -> None:
+def test_claims_check_without_a_server_reports_once_that_nothing_is_stored(alone: Starcast) -> None:
     result = alone(*LOOK, "-f", "json")
     found = rows(result)
     expected = check("TS.L5", sizes=["S3", "S4"])
@@ -87,7 +87,7 @@ def test_check_without_a_server_reports_once_that_nothing_is_stored(alone: Starc
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_check_prints_details_of_few_claims_and_counts_the_omitted_claims(
+def test_claims_check_prints_details_of_few_claims_and_counts_the_others(
     alone: Starcast,
 ) -> None:
     result = alone("claims check TS.h EDT.Tab3.broadcast-time --sizes S3 --no-store")
@@ -96,7 +96,7 @@ def test_check_prints_details_of_few_claims_and_counts_the_omitted_claims(
     assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
-def test_show_computes_the_cypher_query_if_no_verdict_is_stored(alone: Starcast) -> None:
+def test_claims_show_computes_the_cypher_query_if_no_verdict_is_stored(alone: Starcast) -> None:
     assert alone("claims show TS.L5 --cypher").out == to_cypher(check("TS.L5")) + "\n"
     shown = alone("claims show TS.size --cypher")
     assert "has no counterexample" in refused(shown, 3, remarks=True)[0]

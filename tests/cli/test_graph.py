@@ -23,7 +23,7 @@ def what(stores: Stores) -> Plan:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("what")
-def test_verify_accepts_a_correct_graph_and_reports_the_seed_of_its_sample(
+def test_graph_verify_accepts_a_correct_graph_and_reports_the_sample_seed(
     starcast: Starcast,
 ) -> None:
     """Without differences, stdout is empty, or an empty list with ``--format json``."""
@@ -49,7 +49,7 @@ def test_unknown_artifacts_and_impossible_imports_are_refused(starcast: Starcast
         assert sentence in refused(starcast(f"graph {words}"), code, remarks=True)[0]
 
 
-def test_verify_lists_differences_and_rebuild_fixes_them(
+def test_graph_verify_lists_differences_that_graph_rebuild_fixes(
     starcast: Starcast, stores: Stores, what: Plan
 ) -> None:
     """`graph verify` exits with code 6; after `graph rebuild`, it finds no difference."""

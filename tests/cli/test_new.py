@@ -16,7 +16,7 @@ KINDS = get_args(PluginKind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_plugin_works(
+def test_a_new_plug_in_works_without_changes(
     starcast: Starcast, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

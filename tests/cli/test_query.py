@@ -74,7 +74,7 @@ def write(path: Path, text: str = OWN) -> Path:
     return path
 
 
-def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
+def test_query_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
     result = starcast("query list -f json")
     rows = {row["query"]: row for row in result.json}
     assert set(rows) == set(load_queries())
@@ -84,7 +84,7 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     assert result.err == ""
 
 
-def test_list_and_show_print_cost_and_measured_seconds(
+def test_query_list_and_query_show_print_cost_and_measured_seconds(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = find("shared-links")
@@ -109,7 +109,7 @@ def test_list_and_show_print_cost_and_measured_seconds(
     assert "not shown" not in everything
 
 
-def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> None:
+def test_query_check_without_a_server_checks_only_the_files(starcast: Starcast) -> None:
     result = starcast("query check -f json")
     assert result.code == 0
     assert [row["query"] for row in result.json] == list(load_queries())
@@ -170,7 +170,7 @@ def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_missing_pack_folder_is_reported_in_listings_and_fails_a_check(
+def test_a_missing_pack_folder_is_reported_in_listings_and_fails_query_check(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
@@ -192,7 +192,7 @@ def test_the_hops_of_a_path_are_formatted_with_their_ports() -> None:
 
 
 @pytest.mark.slow
-def test_check_before_the_first_ingest_reports_missing_indexes(
+def test_query_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:
     """Missing indexes only cause a warning; a query that Neo4j refuses still fails."""
@@ -226,7 +226,7 @@ def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> 
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
-def test_show_cypher_prints_parameters_and_statement_to_stderr(
+def test_the_option_show_cypher_prints_parameters_and_statement_to_stderr(
     starcast: Starcast, home: Path
 ) -> None:
     result = starcast(f"{SHORTEST_PATH} -f json --show-cypher", home=home)
@@ -240,7 +240,7 @@ def test_show_cypher_prints_parameters_and_statement_to_stderr(
     assert "\n".join(lines[3:]) == find("paths/shortest-path").text.rstrip()
 
 
-def test_the_shown_parameters_are_valid_cypher(
+def test_parameters_printed_by_show_cypher_are_valid_cypher(
     starcast: Starcast, home: Path, graph_address: GraphAddress
 ) -> None:
     words = "query run shared-links forest=S4:multiple:1234 --show-cypher"
@@ -350,7 +350,7 @@ def test_query_check_plans_every_query_and_finds_no_problem(starcast: Starcast, 
     assert f"{len(load_queries())} queries are valid, and Neo4j " in result.err
 
 
-def test_check_reports_problems_of_the_query_plan(
+def test_query_check_reports_problems_of_the_execution_plan(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     path = write(
@@ -375,7 +375,7 @@ def ask(starcast: Starcast, home: Path, *words: str) -> list[dict[str, object]]:
     return rows
 
 
-def test_new_writes_a_query_into_the_first_folder_of_packs(
+def test_query_new_writes_a_query_into_the_first_folder_of_packs(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = starcast("query new mine/own-question")

@@ -386,7 +386,7 @@ def test_without_runs_the_tables_are_empty_at_any_terminal_width(
         assert table_of(lines_of(starcast, monkeypatch, room, words))[1] == []
 
 
-def test_reproduce_reports_for_every_run_whether_its_figures_agree(
+def test_experiment_reproduce_reports_for_every_run_whether_its_figures_agree(
     starcast: Starcast, two: URL
 ) -> None:
     agreed = starcast("experiment reproduce ours -f json")

@@ -242,7 +242,7 @@ def test_exactly_the_columns_that_contain_nodes_have_the_type_node(query: Query)
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
-def test_a_drawn_result_shows_every_node_in_it(query: Query) -> None:
+def test_a_drawing_of_a_result_shows_every_node_in_the_result(query: Query) -> None:
     columns = [column.name for column in query.columns if is_of_nodes(column)]
     for values, rows in expected_results(query):
         if not columns:

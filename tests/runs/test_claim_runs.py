@@ -106,7 +106,7 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_run_leaves_no_rows_and_no_processes(
+def test_a_killed_verification_run_leaves_no_rows_and_no_processes(
     engine: Engine, clean_database: URL, tmp_path: Path, how: signal.Signals
 ) -> None:
     words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S8,S9", "--jobs", "2")

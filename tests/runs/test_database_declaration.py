@@ -375,7 +375,9 @@ def test_the_reader_can_run_every_command_that_reads(reading: Engine, starcast: 
     assert reading.url.username == "starcast_writer"
 
 
-def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Starcast) -> None:
+def test_the_refusal_of_a_write_names_the_missing_right(
+    reading: Engine, starcast: Starcast
+) -> None:
     for words in WRITING:
         result = starcast(*words)
         assert result.code == 4, (words, result)

@@ -94,10 +94,10 @@ def test_a_killed_worker_does_not_change_the_runs_of_an_experiment(
     assert figures(engine, "dask") == figures(engine, "local")
 
 
-def test_checks_whose_worker_is_killed_record_the_same_evidence(
+def test_claims_whose_worker_is_killed_have_the_same_evidence(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
-    """The check covers the part of the level `full` selected by `CLAIMS` and `SIZES`."""
+    """The checked claims and sizes (`CLAIMS`, `SIZES`) are a part of the level `full`."""
     claims = select_claims(CLAIMS)
     verdicts = verify.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
     alone = verify.verify_claims(claims, sizes=SIZES, jobs=1)

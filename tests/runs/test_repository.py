@@ -126,7 +126,7 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
         assert count(session, *tables) == [0, 0, 0, 0]
 
 
-def test_unknown_objects_are_not_found(engine: Engine) -> None:
+def test_unknown_forests_experiments_and_runs_raise_not_found_error(engine: Engine) -> None:
     with open_session(engine) as session:
         for load in (
             lambda: repository.load_forest(session, "S5:greedy:12345"),

@@ -386,7 +386,7 @@ def test_an_interrupted_up_leaves_no_published_server(
     assert both_answer(endpoints(own.home))
 
 
-def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
+def test_status_command_shows_both_running_servers(stack_settings: Settings) -> None:
     """All facts about both servers are printed in the requested format; the exit code is 0."""
     shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
@@ -402,7 +402,7 @@ def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_full_disk_is_reported_until_the_servers_are_restarted(tmp_path: Path) -> None:
-    """`ingest`, `status` and `up` report the full disk; with free space, a restart is enough."""
+    """`ingest`, `status` and `up` report the full disk; once space is free, a restart suffices."""
     home = tmp_path / "home"
     with memory_disk(tmp_path, "600m") as is_mounted:
         if not is_mounted:
@@ -466,7 +466,7 @@ def test_password_hashes_are_not_logged(stack_settings: Settings) -> None:
     assert added[-1].endswith('ERROR:  role "absent" does not exist')
 
 
-def test_logs_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings) -> None:
+def test_logs_command_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings) -> None:
     home = stack_settings.home
     last = {
         name: (home / "logs" / f"{name}.log").read_text(encoding="utf-8").splitlines()[-1]
@@ -481,7 +481,7 @@ def test_logs_prints_the_last_lines_of_the_chosen_logs(stack_settings: Settings)
 
 
 @pytest.mark.slow
-def test_logs_with_follow_continues_after_a_restart(own: Settings) -> None:
+def test_logs_command_with_follow_continues_after_a_restart(own: Settings) -> None:
     """Ctrl-C ends the command with exit code 0."""
     command = [*STARCAST, "--home", own.home, "logs", "postgres", "--follow", "--lines", "0"]
     with subprocess.Popen(

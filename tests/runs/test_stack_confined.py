@@ -279,10 +279,10 @@ def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: 
         expect(tab.get_by_text("TREE_EDGE (23)")).to_be_visible()
 
 
-def test_uninstall_stops_the_servers_and_removes_only_files_of_starcast(
+def test_uninstalling_stops_the_servers_and_removes_only_files_of_starcast(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`tests/unit/test_embedded_uninstall.py` tests files and accounts outside the home."""
+    """The home is tested here; `tests/unit/test_embedded_uninstall.py` tests the other files."""
     monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     (own.home / "notes.txt").write_text("mine", encoding="utf-8")

@@ -55,7 +55,7 @@ def reset(home: Home, *, with_tables: bool) -> None:
         engine.dispose()
 
 
-def test_up_creates_the_tables_and_roles_without_superuser_rights(home: Home) -> None:
+def test_the_command_up_creates_tables_and_roles_without_superuser_rights(home: Home) -> None:
     reporter = Recorder()
     reset(home, with_tables=False)
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
@@ -80,7 +80,7 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(home: Home) ->
     assert reporter.lines[2:] == reporter.lines[:1]
 
 
-def test_up_upgrades_an_earlier_revision_after_a_backup(
+def test_the_command_up_backs_up_and_then_upgrades_an_earlier_revision(
     home: Home, add_revision: Callable[[], None]
 ) -> None:
     reporter = Recorder()

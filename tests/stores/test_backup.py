@@ -163,7 +163,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """If a topology's plug-in is missing, rows are restored and the error names the plug-in."""
+    """If a topology's plug-in is missing, only rows are restored; the error names the plug-in."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()

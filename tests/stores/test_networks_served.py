@@ -133,7 +133,7 @@ def test_a_site_has_the_explorer_page_of_a_network(
     assert f'"{spec}:breadth-first:10"' in files[f"explore/{spec}.html"].decode()
 
 
-def test_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path) -> None:
+def test_lab_explore_writes_a_page_of_a_network(lab: Lab, spec: str, tmp_path: Path) -> None:
     lab.explore("cities", out=tmp_path / "page.html")
     assert f'"{spec}"' in (tmp_path / "page.html").read_text()
 

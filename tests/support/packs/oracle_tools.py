@@ -291,12 +291,12 @@ def some_pairs(spec: str) -> list[tuple[Label, Label]]:
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case per forest on the given topologies (default: all), with other parameters."""
+    """Return a case per forest on the given topologies (default: all), with the given values."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
 def forest_pair_cases() -> list[Case]:
-    """Return a case for each forest together with the next forest on its topology, cyclically."""
+    """Return a case for each forest and the next on its topology; the first follows the last."""
     return [
         {"forest": first.id, "other_forest": second.id}
         for spec in SPECS
@@ -305,12 +305,12 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case per schedule on the given topologies (default: all), with other parameters."""
+    """Return a case per schedule on the given topologies (default: all), with the given values."""
     return [{"schedule": plan.id, **others} for spec in specs or SPECS for plan in schedules(spec)]
 
 
 def forest_node_cases() -> list[Case]:
-    """Return a case for a few nodes and the root of every forest."""
+    """Return a case for each of a few nodes, including the root, of every forest."""
     return [
         {"forest": forest.id, "node": node}
         for spec in SPECS
