@@ -25,7 +25,7 @@ FaultyPart = tuple[Node, ...]
 
 
 def depth(trees: Iterable[Tree], n: int) -> int:
-    """Return the depth of the deepest of several trees on S_n with root 12..n."""
+    """Return the maximum depth of several trees on S_n with root 12..n."""
     return max(level for tree in trees for level in depths(tree, identity(n)).values())
 
 
@@ -80,7 +80,7 @@ def _trees_of_links(n: int) -> Comparisons:
 def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) -> set[Row]:
     """Return the rows of a broadcast, after checking that all copies reach all nodes.
 
-    ``messages`` lists the messages that each tree carries. A link must carry one unit per step.
+    ``messages`` lists the messages that each tree carries. Every packet must have one unit.
     """
     copies = [[(message, number) for message in queue] for number, queue in enumerate(messages)]
     rows = pipelined(trees, identity(n), copies)
@@ -96,7 +96,7 @@ def last_step(rows: Iterable[Row]) -> int:
 
 @reimplements("EDT.S42-bound")
 def _one_tree_beats_the_bound(n: int) -> Comparisons:
-    """Find a broadcast along one breadth-first tree that takes fewer steps than the bound."""
+    """Find a broadcast with fewer steps than the bound, along a single breadth-first tree."""
     distance = distances(identity(n))
     tree: Tree = {}
     for node in nodes(n)[1:]:

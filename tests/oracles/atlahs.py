@@ -22,7 +22,7 @@ class Operation:
     """A send or receive operation.
 
     ``left`` is the number of required operations that have not ended yet. All other required
-    operations had ended by the time ``free``.
+    operations have ended at time ``free`` or earlier.
     """
 
     rank: int

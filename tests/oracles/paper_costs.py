@@ -28,7 +28,7 @@ class Cost(NamedTuple):
 
 
 class Size(NamedTuple):
-    """Properties of a topology on which costs depend; t is the sum of distances from a node."""
+    """Topology properties that determine costs; t is the sum of distances from a node."""
 
     n: int
     k: int

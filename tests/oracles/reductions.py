@@ -118,7 +118,7 @@ class Awaited:
                 self.complete.setdefault(pair, [[other] for other in self.taken[pair]])
 
     def is_complete(self, node: str, unit: int) -> bool:
-        """Return whether the node has the complete unit, as a sum or received complete."""
+        """Return whether a node has the complete unit, computed by the node or received."""
         alternatives = self.complete.get((node, unit), [])
         return any(self.arrived.issuperset(rows) for rows in alternatives)
 

@@ -294,7 +294,7 @@ def test_the_faster_load_method_is_chosen(
 
 
 def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> None:
-    """The additional time is bounded; the message states the time with and without it."""
+    """The additional time is bounded. The message states both the usual and the longer time."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6

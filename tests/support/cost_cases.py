@@ -99,8 +99,8 @@ def simulated_cost(
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     """Return cases for every algorithm on the given topologies in every port model.
 
-    Messages are split into the numbers of parts in ``shares``, and into n-1 and 2(n-1) parts, where
-    n-1 is the degree. The numbers of copies are 1, 2 and n-1.
+    The numbers of parts per message are those in ``shares``, n-1 and 2(n-1), and the numbers of
+    copies are 1, 2 and n-1, where n-1 is the degree.
     """
     result = []
     for spec in specs:

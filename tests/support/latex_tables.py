@@ -58,7 +58,7 @@ _HAT = re.compile(r"\\\^\{([A-Za-z])\}")
 class LatexTable:
     """The printed content of a table; ``bold`` lists, for each row, the columns in bold type.
 
-    The alignment of a column that wraps is p. A wide table is as wide as the text.
+    The alignment of a column that wraps is ``p``. A wide table spans the text width.
     """
 
     columns: list[str]

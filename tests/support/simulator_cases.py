@@ -190,7 +190,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return a copy of a schedule with only the given rows, in the given order; rows can recur."""
+    """Return a copy of a schedule with only the given rows, in their order; rows can be repeated."""
     chosen = np.asarray(rows, dtype=np.int64)
     return replace(schedule, **schedule.columns.apply(lambda column: column[chosen]).present())
 
@@ -348,7 +348,7 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
 
 @st.composite
 def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
-    """Draw nodes and links that fail from a step between 1 and ``latest`` on."""
+    """Draw at most ``most`` failures of nodes and links, each from a step in 1..``latest`` on."""
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))

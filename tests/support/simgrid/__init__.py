@@ -175,7 +175,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
 
 
 def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield interpreters that may have SimGrid, with the variables that they need."""
+    """Yield interpreters that may have SimGrid, with the environment variables that each needs."""
     if installation is None:
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
