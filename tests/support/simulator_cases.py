@@ -190,7 +190,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return a copy of a schedule with only the given rows, in their order; rows can be repeated."""
+    """Return a copy of a schedule with only the given rows, in their order; rows can recur."""
     chosen = np.asarray(rows, dtype=np.int64)
     return replace(schedule, **schedule.columns.apply(lambda column: column[chosen]).present())
 
