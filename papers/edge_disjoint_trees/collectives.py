@@ -242,9 +242,10 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Compare the number of steps of a broadcast along EDT with the lower bound.
+    """Check whether a broadcast along EDT takes only as many steps as the lower bound, as stated.
 
-    For M messages and diameter D, the bound is ceil(M/(n-1)) + D - 1.
+    For M messages and diameter D, the bound is ceil(M/(n-1)) + D - 1. In fact, the broadcast takes
+    two more steps for odd n, and three more for even n.
     """
     n = check.n
     instead = check.correction()

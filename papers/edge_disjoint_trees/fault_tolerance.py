@@ -89,7 +89,7 @@ class PossibleFaults:
         neighbours or links of one node.
 
         Returns:
-            numbers of faults, int64 ``[sets, size]``.
+            the sets, each a row of indices into all possible faults, int64 ``[sets, size]``.
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)

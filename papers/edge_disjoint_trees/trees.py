@@ -309,10 +309,11 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R maps each subtree's depth-first traversal in EDT to the next subtree's.
+    """Check that the rotation R maps the depth-first traversals of EDT's subtrees to one another.
 
-    For every h, the rotation R must map the h-th link of a traversal to the h-th link of the next
-    traversal. Also check that the h-th links of all traversals have different dimensions.
+    For every h, R must map the h-th link in the traversal of a subtree to the h-th link in the
+    traversal of the next subtree. Also check that the h-th links of all traversals have different
+    dimensions.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
@@ -333,7 +334,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
     """Return the nodes of a subtree except the root, depth first.
 
-    Children are visited in cyclic order of their dimensions, from the dimension ``subtree`` on.
+    Children are visited in cyclic order of their dimensions, starting with ``subtree``.
     """
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)

@@ -137,7 +137,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check phase 1 of algorithm 1, an allgather: it must take (n-1)! steps without a conflict.
+    """Check that phase 1 of algorithm 1, an allgather, takes (n-1)! steps without a conflict.
 
     After these steps, the message of a source must have reached exactly the nodes of
     `arrives_in_phase_1`, once each.
@@ -180,7 +180,7 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check phase 2 of algorithm 1, an allgather: its number of steps, and that it obeys rule 1.
+    """Check that phase 2 of algorithm 1, an allgather, takes the stated steps and obeys rule 1.
 
     Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
     1, a node with the first symbol of a source receives the source's message from the neighbour
@@ -363,7 +363,7 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
 
 
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
-    """Return the allgather of M messages that executes algorithm 1 M times, one after another."""
+    """Return an allgather of M messages per node: M consecutive executions of algorithm 1."""
     algorithm = "rotated-hamiltonian"
     single = check.schedule("allgather", algorithm)
 

@@ -215,7 +215,7 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
 
 @checks("FA.gather", memory=SCATTERS)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
-    """Check that each gather is a scatter with reversed time and links.
+    """Check that each gather is the corresponding scatter, reversed in time and direction.
 
     The gather must have the same number of steps and transmissions as the scatter.
     """
@@ -299,7 +299,7 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
 
     Definition 15 defines the tree, and M is a multiple of n-1. Also check the paths of the
-    messages, and that all trees that contain a node carry the same number of its messages.
+    messages. All trees that contain a node must carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
@@ -444,7 +444,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
-    """Check the closed form of the mean distance d between nodes against a search; return d."""
+    """Compare the mean distance in closed form with a search, and return the mean distance."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
     check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
     return mean

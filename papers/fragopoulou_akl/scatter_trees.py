@@ -37,8 +37,9 @@ _SEED = 1993
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     """Return the cycles of a label in the canonical notation of Definition 12.
 
-    The position of symbol 1 determines the ordering of symbols; see `order_index`. Each cycle ends
-    with its smallest symbol, and these smallest symbols decrease from left to right.
+    The position of symbol 1 determines the ordering in which symbols are compared; see
+    `order_index`. Each cycle ends with its smallest symbol, and the smallest symbols of the cycles
+    decrease from left to right.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -59,10 +60,11 @@ def order_index(symbol: int, k: int, n: int) -> int:
 def parent_function(
     network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
-    """Return the dimensions that lead from each node to its parent, by Definition 13.
+    """Return which dimensions lead from each node to its parent, by Definition 13.
 
-    With ``repeated``, a node can be in several trees and have a parent in each (Definition 15). The
-    argument ``second`` is the side of the cycle notation from which the second cycle is counted.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
+    a node can be in several trees and have a parent in each (Definition 15). The argument
+    ``second`` is the side of the cycle notation from which the second cycle is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -79,11 +81,12 @@ def parent_function(
 
 
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
-    """Return which dimensions j lead from a node that starts with 1 to a parent.
+    """Return which dimensions j lead from each node that starts with 1 to a parent.
 
-    The node and its neighbour across j must both have the displacement j-2. With ``repeated``, the
-    node's displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the
-    image of each node under the translation that maps the tree's root to 12..n.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The node and its
+    neighbour across j must both have the displacement j-2. With ``repeated``, the node's
+    displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the image of
+    each node under the translation that maps the tree's root to 12..n.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -101,10 +104,11 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
 def children_function(
     network: CachedTopology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
-    """Return the dimensions that lead from each node to its children, by Definition 13.
+    """Return which dimensions lead from each node to its children, by Definition 13.
 
-    With ``repeated``, a node can be in several trees (Definition 15). With ``repaired``, the
-    corrected function is used instead of the printed one.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
+    a node can be in several trees (Definition 15). With ``repaired``, the corrected function is
+    used instead of the printed one.
     """
     n = network.n
     label_symbols = stars.symbols(network)
@@ -128,10 +132,11 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1
-    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). With
-    ``repaired``, the rule is corrected: fixed symbols count only for nodes with one cycle, and left
-    minima must be smaller than all symbols to the left in the whole canonical notation.
+    By the printed rule, these dimensions are the fixed symbols and the left minima of the cycle of
+    1. A left minimum is smaller, in the ordering of Definition 10, than all symbols to its left in
+    the cycle. With ``repaired``, the rule is corrected in two points. Fixed symbols count only for
+    nodes with one cycle, and a left minimum must be smaller than all symbols to its left in the
+    whole canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -231,7 +236,7 @@ perfectly_balanced = forests("perfectly-balanced")
 
 
 def balanced_trees(check: ClaimCheck) -> Forest:
-    """Return starcast's tree `balanced`, and random balanced trees that section 5.1 allows."""
+    """Return a forest of starcast's tree `balanced` and random trees that section 5.1 allows."""
     rows = [check.forest("balanced").parent_port, random_trees(check, RANDOM_TREES)]
     return Forest(check.topology, np.concatenate(rows))
 

@@ -42,7 +42,7 @@ def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
 
 @cached
 def cycle_minima(check: ClaimCheck) -> Perms:
-    """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+    """Return the smallest symbol in the cycle that contains each symbol, uint8 ``[nodes, n]``.
 
     For a symbol in its own position, this is the symbol itself.
     """

@@ -180,7 +180,8 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the all-port transmission time on the trees MT.
 
     The transmission time is the time for T_s = 0. If there are many segments, each additional
-    segment adds a slot whose largest packet has c segments, where c is the congestion.
+    segment adds a slot whose largest packet has c segments. The congestion c is the largest number
+    of trees that use the same directed link.
     """
     _check_many_trees(check, ports)
     broadcast = common.execute_broadcast(check, MANY_TREES, ports)

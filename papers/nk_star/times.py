@@ -279,7 +279,11 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.T4.even", memory=common.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """Compare the load of every directed link with the mean load, in each step of the allgather."""
+    """Check whether all directed links have the same load in each step of the allgather on SP.
+
+    `common.dimension_change_allgather` returns the allgather, and the load of every link is
+    compared with the mean load. In fact, only links of the same class have the same load.
+    """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = Execution(schedule, simulation).units_per_message
@@ -320,7 +324,10 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c."""
+    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = common.dimension_change_allgather(check)
@@ -348,7 +355,10 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c)."""
+    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c).
+
+    D is the diameter and N the number of nodes.
+    """
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
@@ -371,7 +381,10 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c."""
+    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
@@ -418,7 +431,10 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -435,7 +451,10 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)

@@ -30,7 +30,7 @@ def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
 
 
 def leaves(parents: Ranks) -> NDArray[np.intp]:
-    """Return the nodes of a tree without children, in rank order."""
+    """Return the ranks of a tree's nodes without children, in ascending order."""
     inner = np.zeros(len(parents), dtype=bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
@@ -260,7 +260,10 @@ def _count_reached(
 def _exchange(
     labels: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
 ) -> NDArray[np.uint8]:
-    """Return labels in which the first symbol and the symbol at a position (from 0) are swapped."""
+    """Return labels in which the first symbol and the symbol at a position (from 0) are swapped.
+
+    With ``in_order``, the missing symbols, in positions k+1..n, are then sorted.
+    """
     exchanged = labels.copy()
     row = np.arange(len(labels))
     exchanged[row, 0] = labels[row, place]

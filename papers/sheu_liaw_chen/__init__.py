@@ -279,7 +279,11 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("SLC.LB-oneport", memory=STREAMS)
 def one_port_bound(check: ClaimCheck) -> None:
-    """Check that a one-port step at most doubles the number of informed nodes."""
+    """Check that a one-port step at most doubles the number of informed nodes.
+
+    So a broadcast takes at least ceil(log2 n!) steps, which is also checked, as is the order of
+    growth of this bound.
+    """
     nodes = factorial(check.n)
     for schedule, simulation in catalogue_broadcasts(check, "one"):
         # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
@@ -292,7 +296,11 @@ def one_port_bound(check: ClaimCheck) -> None:
 
 @checks("SLC.LB-allport", memory=STREAMS)
 def all_port_bound(check: ClaimCheck) -> None:
-    """Check that a node at distance d from the source receives nothing before step d."""
+    """Check that a node at distance d from the source receives nothing before step d.
+
+    So a broadcast takes at least as many steps as the diameter, which is also checked, as is the
+    order of growth of the diameter.
+    """
     bound = diameter(check.n)
     check.equal("greatest distance", check.diameter, bound)
     for schedule, simulation in catalogue_broadcasts(check, "all"):

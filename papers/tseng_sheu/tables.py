@@ -338,7 +338,8 @@ def short_necklaces_squared(n: int) -> Number:
     Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
     rotation. A power of order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and
     L^g g! nodes commute with the power. The number L^g g! is largest for L = 2, where it is
-    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
+    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers, so fewer than
+    (n-1) sqrt(n!) nodes are in short necklaces.
     """
     return (n - 1) ** 2 * factorial(n)
 

@@ -398,9 +398,11 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check that Theorems 1 and 2 improve on earlier broadcast times by factors n and log n.
+    """Check by how much Theorems 1 and 2 improve on the times of earlier broadcasts.
 
-    Sheu et al. [16] and [17] describe the earlier broadcasts. Constant factors are ignored.
+    The broadcast of Sheu et al. [16] must take n times as long as Theorem 1 states, and the
+    broadcast of Sheu et al. [17] log n times as long as Theorem 2 states. Constant factors are
+    ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
