@@ -58,7 +58,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): messages per link if n-1 links share n!-1 messages evenly."""
+    """Return ceil((n!-1)/(n-1)), the messages per link if n-1 links share n!-1 messages evenly."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n that consist of n-1 nodes, each starting with 1.
+    """Return how many necklaces of S_n consist of n-1 nodes that all start with 1.
 
     The number is computed by Möbius inversion.
     """
@@ -192,7 +192,7 @@ ExactNumber = int | Fraction
 
 
 def rational_sqrt(value: ExactNumber) -> Fraction | None:
-    """Return the square root of a fraction; None if it is irrational."""
+    """Return the square root of a fraction, or None if the root is irrational."""
     fraction = Fraction(value)
     root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
     return root if root * root == fraction else None

@@ -176,7 +176,7 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages along EDT takes M(n!-1) transmissions."""
+    """Check that a broadcast of M messages along the trees EDT takes M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
@@ -207,7 +207,7 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check whether broadcasts of n-1 or more messages along EDT use every directed link.
+    """Check whether broadcasts of n-1 or more messages along the trees EDT use every directed link.
 
     In fact, links to the source are not used.
     """
@@ -226,7 +226,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast along EDT uses every link in at least one direction.
+    """Check that a broadcast along the trees EDT uses every link in at least one direction.
 
     The broadcast has n-1 or more messages.
     """
@@ -299,7 +299,7 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
 def execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultLike]
 ) -> Simulation:
-    """Execute an allgather along EDT with acknowledgements, as described in the paper.
+    """Execute an allgather along the trees EDT with acknowledgements, as described in the paper.
 
     A node sends a message to its next child only after the previous child has acknowledged the
     message.
@@ -314,7 +314,7 @@ def execute_acknowledged(
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather of M messages per node along EDT takes M(n!-1) steps.
+    """Check that an allgather of M messages per node along the trees EDT takes M(n!-1) steps.
 
     The allgather is executed with and without acknowledgements. Also check that in each step,
     exactly one message of the source crosses a link of each subtree.
@@ -334,7 +334,7 @@ def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather along EDT takes M n!(n-1)(n!-1) transmissions.
+    """Check that an allgather along the trees EDT takes M n!(n-1)(n!-1) transmissions.
 
     M is the number of messages per node.
     """
@@ -346,7 +346,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along EDT from the identity and from other roots.
+    """Yield scatters along the trees EDT from the identity and from other roots.
 
     The identity sends 1, 2 or 3 messages per node, and other roots send one message per node.
     """
@@ -357,7 +357,7 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that a scatter of M messages per node along EDT takes M(n!-1) steps.
+    """Check that a scatter of M messages per node along the trees EDT takes M(n!-1) steps.
 
     Also check that messages to the deepest nodes leave first.
     """
@@ -416,7 +416,7 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check that scatters along EDT take M(n-1) times `level_sum` transmissions.
+    """Check that scatters along the trees EDT take M(n-1) times `level_sum` transmissions.
 
     M is the number of messages per node. Also check that the number of transmissions has the order
     of M(n-1) t_n, where t_n is the sum of all distances from a node.
@@ -465,7 +465,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT take M n!(n-1) times `level_sum` transmissions.
+    """Check that alltoalls along the trees EDT take M n!(n-1) times `level_sum` transmissions.
 
     M is the number of messages per pair of nodes. Also check that the number of transmissions has
     the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.

@@ -319,10 +319,10 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
+    """Check whether a round-robin assignment of x copies to trees suffices for all x up to n-1.
 
-    x copies suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
-    The paper treats only numbers x that divide n-1.
+    The assignment suffices if the broadcast survives any x-1 faults and takes at most the stated
+    number of steps. The paper treats only values of x that divide n-1.
     """
     n = check.n
     instead = check.correction()
@@ -363,7 +363,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the paper's example: two packets with half of the messages each, on four subtrees.
+    """Check the paper's example, in which four subtrees carry two packets of equally many messages.
 
     Also check that if a message is sent along two subtrees (any pair is tried), all healthy nodes
     receive it despite any single fault.

@@ -79,7 +79,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return False if the argument of `least_depth` rules out trees of this depth, else True."""
+    """Return whether the reasoning of `least_depth` leaves trees of this depth possible."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:

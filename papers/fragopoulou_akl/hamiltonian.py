@@ -92,7 +92,10 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types of links after j-2 rotations R: (i+j-4) mod (n-1) + 2 for type i."""
+    """Return the types of links after j-2 rotations R, given the types before.
+
+    Type i becomes (i+j-4) mod (n-1) + 2.
+    """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
@@ -105,7 +108,7 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
-    """Return a random path for `random_paths`; an empty list if it cannot be completed.
+    """Return a random path for `random_paths`, or an empty list if the path reaches a dead end.
 
     The path always continues to an unvisited neighbour that has the fewest unvisited neighbours.
     """

@@ -61,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return the roots from which scatters are executed: a few of the check's sample roots."""
+    """Return a few of the check's sample roots, from which scatters are executed."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -254,7 +254,10 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return sample values of M, the number of messages: small, near n-1, and multiples of n-1."""
+    """Return sample values of M, the number of messages per node.
+
+    The values are small numbers, numbers near n-1, and multiples of n-1.
+    """
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 

@@ -312,7 +312,10 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return keyword arguments for findings: node and dimension of the values in ``[nodes, n]``."""
+    """Return the node and dimension of each value in an array ``[nodes, n]``, to record findings.
+
+    The result holds keyword arguments for the methods of `ClaimCheck`.
+    """
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
@@ -417,10 +420,10 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the sizes of the largest and of the smallest subtree of the near-balanced tree.
+    """Check the sizes of the largest and the smallest subtree in the near-balanced tree.
 
     The sizes are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check
-    the order of growth of the quotient of the two sizes.
+    that the larger size divided by the smaller size has the stated order of growth.
     """
     n = check.n
     substar = int(factorial(n - 1))
@@ -454,7 +457,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.2", given=perfectly_balanced)
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes of period p are in (n-1)/p of the trees of Definition 15.
+    """Check that each node of period p is in exactly (n-1)/p trees of Definition 15.
 
     The period of a node is the number of nodes in its necklace.
     """
@@ -491,9 +494,9 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have the same size: one node per necklace.
+    """Check that all subtrees of Definition 15 have the same number of nodes.
 
-    The necklace {12..n} is not counted.
+    The number must be the number of necklaces other than {12..n}.
     """
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}

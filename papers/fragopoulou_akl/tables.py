@@ -81,7 +81,7 @@ def pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)): messages per link if n-1 links share M(n!-1) messages evenly."""
+    """Return ceil(M(n!-1)/(n-1)), the messages per link if n-1 links share M(n!-1) messages."""
     return ceil_div(others(n, messages), n - 1)
 
 
@@ -173,7 +173,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the quantity counted in a bound's proof equals the bound; return the bound."""
+    """Check that a bound equals the quantity that the proof counts, and return the bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -382,7 +382,7 @@ def any_messages(n: int) -> tuple[int, ...]:
 
 
 def multiples(n: int) -> tuple[int, ...]:
-    """Return sample values of M, the number of messages: two multiples of n-1."""
+    """Return n-1 and 2(n-1), the sample values of M for algorithms that need multiples of n-1."""
     return (n - 1, 2 * (n - 1))
 
 

@@ -113,7 +113,10 @@ def right_shifts(network: CachedTopology) -> Perms:
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the roots R_i(Id), i = 1..n-1: the first k symbols of `right_shifts`."""
+    """Return the ranks of the roots R_i(Id) for i = 1..n-1.
+
+    The label of R_i(Id) consists of the first k symbols of the i-th row of `right_shifts`.
+    """
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]

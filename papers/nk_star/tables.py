@@ -163,7 +163,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the start-up time of the broadcast on the trees MT.
+    """Check the order of growth of the broadcast's start-up time on the trees MT.
 
     The start-up time is the time for T_c = 0.
     """
@@ -413,7 +413,7 @@ class Bound:
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c in the bound: the messages that one link must carry."""
+        """Return the coefficient of m T_c in the bound, the messages that one link must carry."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 

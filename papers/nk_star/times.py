@@ -32,9 +32,10 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 @checks("NK.S41-p")
 def best_number_of_segments(check: ClaimCheck) -> None:
-    """Check the closed form q of the real number p of segments that minimizes the time.
+    """Check the closed form q of the optimal number of segments, which need not be an integer.
 
-    The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For several m with a
+    The optimal number p minimizes the time (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of
+    the tree SP. For several m with a
     rational q, the best of the numbers q/16, 2q/16, .., 4q of segments must be q itself. If h = 1,
     q is 0, and every halving of p must reduce the time. On a grid of T_s and m T_c, the time must
     decrease before q and increase after q.

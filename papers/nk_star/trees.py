@@ -236,7 +236,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
 def _count_reached(
     check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """Return how often the paths of SP from Id reach each node if their dimensions are replaced.
+    """Return how often each node is reached if the dimensions on the paths of SP are replaced.
 
     The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the brackets
     (missing symbols) are sorted at every node.

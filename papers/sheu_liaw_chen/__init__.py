@@ -137,7 +137,7 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Check the number of steps of every executed stream of M messages against its closed form.
+    """Compare the steps of every executed stream of M messages with the closed form.
 
     Also check the order of growth of the closed form.
     """
@@ -166,7 +166,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message enters each substar but the source's exactly once.
+    """Check that the message enters every substar except the source's exactly once, by step 2.
 
     A substar is the set of nodes with the same last symbol; dimension n leads to other substars.
     """

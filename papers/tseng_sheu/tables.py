@@ -40,24 +40,35 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [16]: time (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [16], with the time (2n-4+p)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    """
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of Day [7]: time (D_n-1+p)(T_s + b/p), where D_n is the diameter."""
+    """Return the pipeline of Day [7], with the time (D_n-1+p)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    D_n is the diameter.
+    """
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    """
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 1, equation (3): time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of Theorem 1, with the time (h+p-1)(T_s + 2b/(p(n-1))).
 
-    Lemma 5 states the height h.
+    Equation (3) states the time, and Lemma 5 the height h. T_s is the start-up time, b the
+    transmission time of the message, and p the number of segments per tree.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -454,7 +465,7 @@ OURS: dict[str, tuple[str, str | None]] = {
 
 
 def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
-    """Check the time of the allgather of Algorithm 2, and an order of growth in Table 2.
+    """Check the time of Algorithm 2, an allgather, and an order of growth in Table 2.
 
     The argument ``cell`` is a value of `OURS`.
     """
@@ -474,7 +485,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that the papers only cite Misic's algorithm; this cell is its only closed form."""
+    """Record that Misic's algorithm is only cited, and only this cell states its time."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

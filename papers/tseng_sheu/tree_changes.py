@@ -73,7 +73,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
-    """Return the label change LC(x, T): the image of the tree T under the translation by x.
+    """Return the label change LC(x, T), the image of the tree T under the translation by x.
 
     Node y becomes x∘y, and links keep their dimensions.
     """
@@ -84,7 +84,7 @@ def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
 
 
 def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
-    """Return the dimension change DC(i, T): each link's dimension in the tree T grows by i.
+    """Return the dimension change DC(i, T), which adds i to every link's dimension in the tree T.
 
     A path from the root over the dimensions d1, d2, .. becomes the path over d1 + i, d2 + i, ..;
     dimensions are counted cyclically from 2 to n.
@@ -307,9 +307,10 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, each link is in as many changed trees as the level has nodes.
+    """Check that the changed trees of a tree use all links equally often on each level.
 
-    The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
+    The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i. On each level, the
+    number of changed trees that use a link must equal the number of nodes of T on this level.
     """
     for tree in sample_trees(check, other_roots=True):
         loads, profile = link_loads(check, tree, check.n - 1)
@@ -336,7 +337,8 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check whether the translates of a tree use all links equally often.
 
-    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8].
+    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8]. In fact, the
+    number of translates that use a link depends on the link's dimension.
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)

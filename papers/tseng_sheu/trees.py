@@ -183,7 +183,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("TS.L4", given=ClaimCheck.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
-    """Check that at most two of the greedy trees L(rho^i(r)) use a link towards their roots."""
+    """Check that at most two greedy trees L(rho^i(r)) use the same link towards their roots."""
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=root)
@@ -192,7 +192,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is spanning, and that it is a greedy tree with p_i reversed.
+    """Check that every tree L-hat is a spanning tree, namely a greedy tree with p_i reversed.
 
     `ShiftPath` defines the path p_i.
     """
@@ -260,7 +260,7 @@ def greatest_height(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that at most two of the trees L-hat use a directed link."""
+    """Check that at most two of the trees L-hat use the same directed link."""
     n = check.n
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
