@@ -97,7 +97,10 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
 
 @cached
 def leaders(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the smallest rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
+    """Return the smallest rank in each node's necklace, int32 ``[nodes]``.
+
+    A necklace is an orbit of the rotation R.
+    """
     return np.asarray(rotations(network).min(axis=0))
 
 
@@ -189,9 +192,9 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 
 
 def rotation_function(n: int) -> NDArray[np.int64]:
-    """Return the function r that R applies to symbols, positions and dimensions, int64 ``[n+1]``.
+    """Return the function r that the rotation R applies to symbols, int64 ``[n+1]``.
 
-    r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
+    R applies r to positions and dimensions too. r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
     """
     return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
 

@@ -143,7 +143,9 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Both bounds limit the number of steps in which M messages can be broadcast.
+    Both bounds limit the number of steps in which M messages can be broadcast. In fact, the bound
+    of section 4.2 is one step too large, because one message is broadcast in as many steps as the
+    diameter.
     """
     n = check.n
     messages = np.array(numbers_of_messages(n))
@@ -162,7 +164,8 @@ def lower_bound(check: ClaimCheck) -> None:
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check that a broadcast of M messages along EDT takes at most ceil(M/(n-1)) + D + 3 steps.
 
-    D is the diameter. The identity broadcasts 1 to 2n messages, and other sources n messages.
+    D is the diameter, and EDT are n-1 edge-disjoint trees. The identity broadcasts 1 to 2n
+    messages, and other sources n messages.
     """
     n = check.n
     for broadcast in broadcasts(check):
@@ -182,10 +185,11 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
+    """Check that many messages are broadcast n-1 times as fast along EDT as along one tree.
 
-    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. As the
-    number of messages grows, the ratio of the total steps tends to the ratio of additional steps.
+    EDT are n-1 edge-disjoint trees. For n-1 more messages, one tree must take n-1 times as many
+    additional steps as EDT. For a growing number of messages, the ratio of all steps tends to the
+    ratio of the additional steps.
     """
     for messages in range(1, 2 * check.n):
         # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
@@ -244,8 +248,8 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 def steps_against_the_bound(check: ClaimCheck) -> None:
     """Check whether a broadcast along EDT takes only as many steps as the lower bound, as stated.
 
-    For M messages and diameter D, the bound is ceil(M/(n-1)) + D - 1. In fact, the broadcast takes
-    two more steps for odd n, and three more for even n.
+    EDT are n-1 edge-disjoint trees. For M messages and diameter D, the bound is ceil(M/(n-1)) + D -
+    1. In fact, the broadcast takes two more steps for odd n, and three more for even n.
     """
     n = check.n
     instead = check.correction()
@@ -390,8 +394,8 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
     """Check that in a scatter along EDT, each link of the source carries M(n!-1) messages.
 
-    M is the number of messages per node. Each of these links carries one copy of every message, so
-    the scatter takes at least M(n!-1) steps.
+    M is the number of messages per node, and EDT are n-1 edge-disjoint trees. Each of these links
+    carries one copy of every message, so the scatter takes at least M(n!-1) steps.
     """
     schedule = scatter.schedule
     root = schedule.root
@@ -403,7 +407,7 @@ def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def level_sum(n: int) -> Number:
-    """Return the sum of the levels of all nodes in one tree of EDT.
+    """Return the sum of the levels of all nodes in one of the edge-disjoint trees EDT.
 
     The sum is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
     """

@@ -229,7 +229,8 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
 
-    The depth is compared with a lower bound and, on S_4, with trees that are less deep.
+    The depth is compared with a lower bound and, on S_4, with trees that are less deep. In fact,
+    these trees on S_4 show that EDT is not optimal there.
     """
     height = max(heights(forest))
     bound = least_depth(check)

@@ -281,7 +281,10 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check whether the allgather of algorithm 1 takes n!(n-1) transmissions, as printed."""
+    """Check whether the allgather of algorithm 1 takes n!(n-1) transmissions, as printed.
+
+    In fact, it takes n!(n!-1) transmissions.
+    """
     count = factorial(check.n)
     transmissions = allgather.transmissions
     check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
@@ -393,6 +396,7 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check whether M consecutive executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps.
 
     This is the total number of steps that the paper states for allgathers of M messages per node.
+    In fact, the executions take M ceil((n!-1)/(n-1)) steps.
     """
     n = check.n
     correction = check.correction()

@@ -121,7 +121,8 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 def cluster_sizes(check: ClaimCheck) -> None:
     """Check whether algorithm 2 has ceil((n!-1)/(n-1)) clusters of n-1 nodes each.
 
-    A cluster is the set of nodes that receive the message of 12..n in the same step.
+    A cluster is the set of nodes that receive the message of 12..n in the same step. In fact, the
+    last cluster has only n-2 nodes.
     """
     n = check.n
     schedule = algorithm_2(check)
@@ -388,7 +389,10 @@ def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
-    """Check whether 2(n-1) nodes are at distance 2 from 12..n, as stated."""
+    """Check whether 2(n-1) nodes are at distance 2 from 12..n, as stated.
+
+    In fact, (n-1)(n-2) nodes are at distance 2.
+    """
     count = int(inner_profile(check)[0])
     check.equal("nodes at distance 2", count, 2 * (check.n - 1))
     check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
@@ -426,7 +430,7 @@ def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
 
     The argument ``parity`` holds l, which is 4 for even n and 3 for odd n, and the necklaces of
     `listed_nodes` as text. These necklaces alone must have at least (l-1)!(n-1) nodes at distance
-    K-1.
+    K-1. In fact, for n = l only half of the stated number is certain.
     """
     n = check.n
     last, necklaces = parity

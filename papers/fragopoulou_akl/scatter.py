@@ -264,7 +264,10 @@ def amounts(check: ClaimCheck) -> tuple[int, ...]:
 
 @checks("FA.M.balanced", memory=SCATTERS)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps."""
+    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps.
+
+    M is the number of messages per node.
+    """
     forest = check.forest("balanced")
     for messages in amounts(check):
         schedule = scatter_along(check, forest, "balanced", messages=messages)
@@ -353,7 +356,8 @@ def shares_are_integers(check: ClaimCheck) -> None:
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check whether scatters take more steps along other trees than along perfectly balanced trees.
 
-    Definition 15 defines the perfectly balanced trees.
+    Definition 15 defines the perfectly balanced trees. In fact, the scatter `balanced` of M
+    messages per node takes only ceil(M(n!-1)/(n-1)) steps.
     """
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
@@ -478,7 +482,8 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
-    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes.
+    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes. In
+    fact, the number of steps is the sum of the necklaces' distances from 12..n.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -507,7 +512,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
 
-    d is the mean distance between nodes.
+    d is the mean distance between nodes. The correction is the bound 2(n-1)! d.
     """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps

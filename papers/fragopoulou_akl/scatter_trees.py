@@ -283,7 +283,10 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
-    """Check whether Definition 7 names one generator of every necklace except {12..n}."""
+    """Check whether Definition 7 names one generator of every necklace except {12..n}.
+
+    In fact, a necklace whose nodes start with 1 can have several generators.
+    """
     leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
     generators = leader[stars.named_generators(check)]
@@ -320,7 +323,10 @@ def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
 
 
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check whether the printed parent and children functions are inverse (Definition 13 or 15)."""
+    """Check whether the printed parent and children functions are inverse (Definition 13 or 15).
+
+    The corrected functions are inverse.
+    """
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)
     parents = partial(parent_function, check, repeated=repeated)

@@ -86,17 +86,23 @@ def shared_others(n: int, messages: int = 1) -> int:
 
 
 def distances(n: int, messages: int = 1) -> int:
-    """Return M t_n, where t_n is the sum of all distances from a node."""
+    """Return M t_n, where t_n is the sum of all distances from a node, and M is ``messages``."""
     return messages * int(distance_sum(n))
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes."""
+    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes.
+
+    M is the number of messages per pair, ``messages``.
+    """
     return int(factorial(n)) * distances(n, messages)
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node.
+
+    M is the number of messages per pair of nodes, ``messages``.
+    """
     return ceil_div(distances(n, messages), n - 1)
 
 
@@ -358,7 +364,8 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check whether the other cells of Table 6 have the same order on S_n and on the hypercube.
 
-    These are the cells for which the paper states no factor between the two networks.
+    These are the cells for which the paper states no factor between the two networks. In fact, the
+    orders for the steps of a one-port alltoall differ by the factor log n.
     """
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")

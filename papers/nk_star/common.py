@@ -107,13 +107,16 @@ def cycles(label_symbols: Perms) -> Cycles:
 
 @cached
 def right_shifts(network: CachedTopology) -> Perms:
-    """Return R_i(Id) for i = 1..n, the label 12..n rotated right by i, uint8 ``[n, n]``."""
+    """Return the label 12..n rotated right by i positions, for i = 1..n, uint8 ``[n, n]``.
+
+    The paper calls the rotated label R_i(Id).
+    """
     label = np.arange(1, network.n + 1, dtype=np.uint8)
     return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the roots R_i(Id) for i = 1..n-1.
+    """Return the ranks of the shifted roots R_i(Id) of the trees MT, for i = 1..n-1.
 
     The label of R_i(Id) consists of the first k symbols of the i-th row of `right_shifts`.
     """
@@ -185,7 +188,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction rooted at Id."""
+    """Return the height of the highest tree of a construction rooted at the identity Id."""
     return int(heights(check, construction).max())
 
 

@@ -138,7 +138,10 @@ def _chen(n: int, k: int) -> TableCells:
 
 @checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
-    """Compare the times that the conclusion quotes with the tables, in the order of the text."""
+    """Compare the times that the conclusion quotes with the tables, in the order of the text.
+
+    In fact, one quoted value differs from its table.
+    """
     n, k = check.n_and_k
     correction = check.correction()
     tables = {1: table1(n, k) | _chen(n, k), 2: table2(n, k)}

@@ -119,8 +119,8 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the pipelined time on the tree SP and a stated order.
 
     The time uses the best integer number of segments, and ``slot`` steps per slot. The order is
-    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)). The maximum is over sample values of
-    T_s and m T_c.
+    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)); D is the diameter. The maximum is
+    over sample values of T_s and m T_c.
     """
     diameter = nk_diameter(n, k)
 
@@ -324,9 +324,9 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the tree heights and link loads behind a row of Table 2, an all-to-all broadcast.
 
-    The height of SP must be the diameter D, and the height of MT at most 2D. In the all-port model,
-    the bytes must be at most a closed form. In the one-port model, they must be (N-1)m, with at
-    most n-1 start-ups per level; N is the number of nodes.
+    The height of the tree SP must be the diameter D, and the height of the trees MT at most 2D. In
+    the all-port model, the bytes must be at most a closed form. In the one-port model, they must be
+    (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
     """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)

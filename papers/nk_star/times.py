@@ -214,7 +214,7 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m/(n-1).
+    The bound is m/(n-1). In fact, the bytes are at least m.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -231,7 +231,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m.
+    The bound is m. In fact, the bytes are at least (n-1)m.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -325,9 +325,10 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c.
+    """Compare the all-to-all time on the tree SP with the stated D T_s + m(N-1)/(n-1) T_c.
 
-    D is the diameter and N the number of nodes.
+    D is the diameter and N the number of nodes. In fact, the stated time is attained only for k = 1
+    and k = n-1.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -356,7 +357,7 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c).
+    """Check that the all-to-all time on the tree SP is O(D T_s + m(N-1)/(n-1) T_c).
 
     D is the diameter and N the number of nodes.
     """
@@ -382,7 +383,7 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c.
+    """Check that the one-port all-to-all time on the tree SP is at most n(n-1)D T_s + (N-1)m T_c.
 
     D is the diameter and N the number of nodes.
     """
@@ -398,7 +399,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.opt-allgather-oneport", given=one_port, memory=common.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather on SP takes (N-1)m bytes, the bound of Lemma 2.
+    """Check that the one-port allgather on the tree SP takes (N-1)m bytes, the bound of Lemma 2.
 
     N is the number of nodes.
     """
@@ -483,7 +484,10 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT."""
+    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT.
+
+    In fact, it has fewer start-ups on the tree SP.
+    """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):

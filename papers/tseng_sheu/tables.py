@@ -124,12 +124,18 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}."""
+    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}.
+
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    """
     return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}.
+
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    """
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
 
@@ -379,7 +385,8 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check whether the allgather on rotated Hamiltonian paths takes the stated time.
 
-    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c.
+    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c. In fact, the time is ceil((n!-1)/(n-1)) (T_s
+    + m T_c).
     """
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
@@ -430,7 +437,7 @@ def necklace_time(check: ClaimCheck) -> None:
     """Check whether the allgather on the necklace tree takes the stated time.
 
     The stated time is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed
-    level by level.
+    level by level. In fact, the transmission time is longer than stated.
     """
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)

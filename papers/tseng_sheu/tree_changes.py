@@ -75,7 +75,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
     """Return the label change LC(x, T), the image of the tree T under the translation by x.
 
-    Node y becomes x∘y, and links keep their dimensions.
+    Node y becomes x∘y, its image under the translation, and links keep their dimensions.
     """
     image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
@@ -162,10 +162,10 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 
 
 def tree_with_detour(network: CachedTopology) -> Tree | None:
-    """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
+    """Return a tree whose height is the diameter, but which is not a shortest-path tree.
 
-    One node has a path that is longer than its distance. All other nodes have the shortest paths
-    that avoid this node.
+    The tree is rooted at the identity. One node has a path that is longer than the node's distance.
+    All other nodes have the shortest paths that avoid this node.
 
     Returns:
         The tree, or None if no such tree is found.
@@ -215,7 +215,8 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    The trees must equal starcast's `label-change`. On S_4, also check the paper's example.
+    LC(x, T) is the image of a tree T under the translation by node x. The changed trees must equal
+    starcast's `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -291,7 +292,10 @@ def dimension_words(check: ClaimCheck, row: NDArray[np.uint8]) -> list[str]:
 
 @checks("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
-    """Check that the n-1 trees LC(x, DC(i,T)) are spanning trees rooted at x."""
+    """Check that the n-1 trees LC(x, DC(i, T)) of a tree T are spanning trees rooted at x.
+
+    DC(i, T) is a dimension change of T, and LC(x, .) the label change by node x.
+    """
     for tree in sample_trees(check):
         numbers = range(check.n - 1)
         changes = [dimension_change(check, tree, i) for i in numbers]
@@ -363,7 +367,8 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
-    If n > 4, one of these trees has height D_n without being a tree of shortest paths.
+    If n > 4, the height of one of these trees is the diameter, although the tree is not a
+    shortest-path tree.
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)
