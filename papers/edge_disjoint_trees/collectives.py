@@ -248,8 +248,8 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 def steps_against_the_bound(check: ClaimCheck) -> None:
     """Check whether a broadcast along EDT takes only as many steps as the lower bound, as stated.
 
-    EDT are n-1 edge-disjoint trees. For M messages and diameter D, the bound is ceil(M/(n-1)) + D -
-    1. In fact, the broadcast takes two more steps for odd n, and three more for even n.
+    EDT are n-1 edge-disjoint trees. The bound is ceil(M/(n-1)) + D - 1, for M messages and the
+    diameter D. In fact, the broadcast takes two more steps for odd n, and three more for even n.
     """
     n = check.n
     instead = check.correction()

@@ -115,6 +115,9 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
     Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
     blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
     blocked too.
+
+    Returns:
+        bool ``[units, copies, faults, nodes]``.
     """
 
     def create() -> Cuts:

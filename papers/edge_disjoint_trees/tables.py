@@ -108,7 +108,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
     """Check that a cell of Table 4 has the order of growth that the paper states.
 
-    The order must hold for all numbers M of messages and x of copies.
+    The order must hold for every number of messages M and every number of copies x.
     """
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)

@@ -260,8 +260,8 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check whether an all-to-all broadcast consists of N-1 one-to-all broadcasts, as stated.
 
-    Their number is the ratio of the transmissions of the all-to-all broadcast to those of a single
-    one-to-all broadcast. In fact it is N, the number of nodes.
+    The number of transmissions of the all-to-all broadcast is divided by that of a single
+    one-to-all broadcast. In fact, the quotient is N, the number of nodes.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))

@@ -288,7 +288,8 @@ def _exchange(
 def number_of_links(check: ClaimCheck) -> None:
     """Compare the numbers of directed and undirected links of S_{n,k} with the stated number.
 
-    In fact, S_{n,k} has N(n-1) directed links, where N is the number of nodes.
+    The stated number is (n-1)(N-1), where N is the number of nodes. In fact, S_{n,k} has N(n-1)
+    directed links, and half as many undirected links.
     """
     n, k = check.n_and_k
     nodes = arrangements(n, k)
@@ -419,7 +420,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
     """Check whether the heights of the trees MT are at least k plus the diameter.
 
-    In fact, the last tree is one level lower if n = 2k-1.
+    In fact, the last tree is one level lower than this bound if n = 2k-1.
     """
     n, k = check.n_and_k
     i = np.arange(1, n)

@@ -1,7 +1,7 @@
 """Checks of Tseng & Sheu 1997, Tables 1 and 2: start-up, transmission and overall times.
 
-A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
-message, which has p segments per tree. Numbers in brackets, such as [16], are references of the
+A time is a function of n, the start-up time T_s, and the transmission time b = m T_c of a message.
+The message has p segments per tree. Numbers in brackets, such as [16], are references of the
 paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about Algorithm 2
 in Table 2.
 """
@@ -385,8 +385,8 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check whether the allgather on rotated Hamiltonian paths takes the stated time.
 
-    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c. In fact, the time is ceil((n!-1)/(n-1)) (T_s
-    + m T_c).
+    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c. In fact, T_s and m T_c both have the factor
+    ceil((n!-1)/(n-1)).
     """
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)

@@ -112,8 +112,8 @@ def link_loads(
     Trees for all nodes x and for i = 0, .., changes - 1 are counted.
 
     Returns:
-        The loads of links from parent to child, int64 ``[levels, nodes, ports]``; and the number of
-        nodes of T on each level, from level 1.
+        Two arrays: the loads of links from parent to child, int64 ``[levels, nodes, ports]``, and
+        the number of nodes of T on each level, int64 ``[levels]``. The first level is level 1.
     """
     images = stars.translations(network)
     parent = network.parents(tree.row)
