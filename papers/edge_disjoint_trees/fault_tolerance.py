@@ -356,8 +356,8 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether a broadcast in x copies survives any x-1 faults.
 
-    The criterion: every message uses as many subtrees as it has copies, and no single fault blocks
-    two copies of a message on their way to the same node.
+    The broadcast survives if every message uses as many subtrees as the message has copies, and if
+    no single fault blocks two copies of a message on their way to the same node.
     """
     faults = PossibleFaults(check)
     cuts = blocked_copies(schedule, faults)

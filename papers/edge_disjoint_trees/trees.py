@@ -333,7 +333,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
-    """Return the nodes of a subtree except the root, depth first.
+    """Return the nodes of a subtree except the root, in depth-first order.
 
     Children are visited in cyclic order of their dimensions, starting with ``subtree``.
     """

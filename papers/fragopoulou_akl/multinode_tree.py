@@ -233,8 +233,8 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
     """Return the numbering of nodes that the schedule of algorithm 2 implies.
 
-    A node that receives the message in step i over a link of type v has the number m = (i-1)(n-1) +
-    v - 1.
+    A node that receives the message in step i over a link of type v has the number
+    m = (i-1)(n-1) + v - 1.
     """
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)

@@ -534,10 +534,11 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check the number of steps and transmissions of the alltoall of rule 10.
+    """Check how many steps and transmissions the alltoall of rule 10 takes.
 
-    M messages per pair of nodes, with M a multiple of n-1, must take ceil(M t_n/(n-1)) steps and M
-    n! t_n transmissions without a conflict. t_n is the sum of all distances from a node.
+    For M messages per pair of nodes, where M is a multiple of n-1, the alltoall must take
+    ceil(M t_n/(n-1)) steps and M n! t_n transmissions, without a conflict. t_n is the sum of all
+    distances from a node.
     """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.

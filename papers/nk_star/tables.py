@@ -440,8 +440,8 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts from which a lower bound follows, by breadth-first search.
 
-    These are the distances from a source, and the number of messages that a node receives; for the
-    one-port model also the number of doublings until all nodes are informed.
+    These are the distances from a source, and the number of messages that a node receives. For the
+    one-port model, the number of doublings until all nodes are informed is also checked.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):

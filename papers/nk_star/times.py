@@ -214,7 +214,7 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m/(n-1). In fact, the bytes are at least m.
+    The bound is m/(n-1). In fact, the largest packets of all steps add up to at least m bytes.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -231,7 +231,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m. In fact, the bytes are at least (n-1)m.
+    The bound is m. In fact, the largest packets of all steps add up to at least (n-1)m bytes.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -284,6 +284,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 
     `common.dimension_change_allgather` returns the allgather, and the load of every link is
     compared with the mean load. In fact, only links of the same class have the same load.
+    `common.link_classes` returns the classes.
     """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
