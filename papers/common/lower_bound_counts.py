@@ -135,7 +135,7 @@ def catalogue_schedules(
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of starcast's constructions of a single spanning tree on a topology.
+    """Return the names of starcast's constructions of one spanning tree on a topology.
 
     Constructions that are defined on every topology are omitted.
     """
@@ -144,11 +144,11 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms for a collective on a topology, without required arguments.
+    """Return starcast's algorithms for a collective that are defined on a topology.
 
-    Algorithms that are defined on every topology are omitted, because no paper states them. The
-    exception is the ring, which is included on star graphs and hypercubes: their Hamiltonian cycles
-    need no search.
+    Algorithms with a required argument are omitted. Algorithms that are defined on every topology
+    are omitted too, because no paper states them. The exception is the ring, which is included on
+    star graphs and hypercubes, because their Hamiltonian cycles need no search.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(

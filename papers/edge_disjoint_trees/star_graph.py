@@ -333,7 +333,8 @@ def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
-    The neighbour across dimension d is a child if its own link to its parent has dimension d.
+    The neighbour across dimension d is a child if the neighbour's link to its parent has dimension
+    d.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)
@@ -395,7 +396,10 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG."""
+    """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG.
+
+    SPG is the paper's graph of n-1 shortest-path trees, one through each neighbour of the identity.
+    """
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.

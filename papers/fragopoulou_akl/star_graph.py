@@ -396,7 +396,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check that each move of rule 4 (a) removes the node's first symbol from a cycle."""
+    """Check that each move of rule 4 (a) removes the node's first symbol from the cycle of 1."""
     leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)

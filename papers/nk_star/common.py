@@ -126,7 +126,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``.
+    """Return the image of each number 0..n if 2..last are shifted cyclically by ``places``.
 
     Returns:
         int64 ``[n+1]``.

@@ -281,8 +281,8 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 def one_port_bound(check: ClaimCheck) -> None:
     """Check that a one-port step at most doubles the number of informed nodes.
 
-    So a broadcast takes at least ceil(log2 n!) steps, which is also checked, as is the order of
-    growth of this bound.
+    So a broadcast takes at least ceil(log2 n!) steps. Also check this bound on the steps, and the
+    bound's order of growth.
     """
     nodes = factorial(check.n)
     for schedule, simulation in catalogue_broadcasts(check, "one"):
@@ -298,8 +298,8 @@ def one_port_bound(check: ClaimCheck) -> None:
 def all_port_bound(check: ClaimCheck) -> None:
     """Check that a node at distance d from the source receives nothing before step d.
 
-    So a broadcast takes at least as many steps as the diameter, which is also checked, as is the
-    order of growth of the diameter.
+    So a broadcast takes at least as many steps as the diameter. Also check this bound on the steps,
+    and the bound's order of growth.
     """
     bound = diameter(check.n)
     check.equal("greatest distance", check.diameter, bound)

@@ -316,7 +316,10 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
 
 
 def shift_cycles(n: int, i: int) -> list[list[int]]:
-    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i; formula (2), positions from 0."""
+    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i, as formula (2) states them.
+
+    Positions are counted from 0.
+    """
     count = gcd(n, i)
     return [[(k + turn * i) % n for turn in range(n // count)] for k in range(count)]
 
