@@ -58,7 +58,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): messages per link if n-1 links share n!-1 messages evenly."""
+    """Return ceil((n!-1)/(n-1)), the messages per link if n-1 links share n!-1 messages evenly."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n that consist of n-1 nodes, each starting with 1.
+    """Return how many necklaces of S_n consist of n-1 nodes that all start with 1.
 
     The number is computed by Möbius inversion.
     """
@@ -98,24 +98,28 @@ def full_necklaces(n: int) -> int:
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the steps of Rule 9's alltoall: the sum of all necklaces' distances from 12..n.
+    """Return the number of steps of the alltoall by Rule 9 of Fragopoulou & Akl 1993.
 
-    The number is exact up to n = 60. For larger n it is an upper bound, because every node that
-    starts with 1 is then counted as a separate necklace.
+    The number is the sum of the distances of all necklaces from 12..n. It is exact up to n = 60.
+    For larger n it is an upper bound, because every node that starts with 1 is then counted as a
+    separate necklace.
 
-    Necklaces whose nodes do not start with 1 have n-1 nodes each. The distances of the other
-    necklaces are summed by Burnside's lemma: for each of the n-1 powers R^e of the rotation, the
-    distances of the nodes that start with 1 and that R^e leaves unchanged are added, and the total
-    is divided by n-1. If R^e has m cycles of length d on the symbols 2..n, there are d^m m! such
-    nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m is the m-th harmonic number, and
-    P(d) is the sum of gcd(j, d) over j = 1..d.
+    Necklaces whose nodes do not start with 1 have n-1 nodes each. So the sum of their distances is
+    the sum over their nodes, divided by n-1.
+
+    The distances of the other necklaces are summed by Burnside's lemma. Let R be the rotation. For
+    each of its n-1 powers R^e, the lemma adds the distances of those nodes that start with 1 and
+    that R^e leaves unchanged. The total is divided by n-1. If R^e has m cycles of length d on the
+    symbols 2..n, there are d^m m! such nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m
+    is the m-th harmonic number, and P(d) is the sum of gcd(j, d) over j = 1..d.
 
     The mean is derived as follows. A node that starts with 1 has the distance c + s, where c is the
     number of cycles of two or more symbols, and s the number of symbols in these cycles. A node
     that R^e leaves unchanged permutes the m cycles of R^e. On average, this permutation has 1/l
-    cycles of length l. If the node shifts such a cycle by j positions, the cycle consists of
-    gcd(j, d) cycles of symbols. So the symbols 2..n form H_m P(d)/d cycles on average. On average,
-    one of these cycles is a single symbol, which counts neither in c nor in s.
+    cycles of length l. If applying the permutation l times shifts the symbols of these l cycles of
+    R^e by j positions, the node has gcd(j, d) cycles on these symbols. So the symbols 2..n form
+    H_m P(d)/d cycles on average. On average, one of these cycles is a single symbol, which counts
+    neither in c nor in s. So c is H_m P(d)/d - 1 on average, and s is n-2.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -188,7 +192,7 @@ ExactNumber = int | Fraction
 
 
 def rational_sqrt(value: ExactNumber) -> Fraction | None:
-    """Return the square root of a fraction; None if it is irrational."""
+    """Return the square root of a fraction, or None if the root is irrational."""
     fraction = Fraction(value)
     root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
     return root if root * root == fraction else None
@@ -200,7 +204,7 @@ def floor_sqrt(value: ExactNumber) -> int:
 
 
 def add_sqrt(rational: ExactNumber, square: ExactNumber) -> "Fraction | Surd":
-    """Return ``rational + sqrt(square)``, as a fraction if it is rational."""
+    """Return ``rational + sqrt(square)``: a fraction if the sum is rational, else a `Surd`."""
     root = rational_sqrt(square)
     if root is None:
         return Surd(Fraction(rational), Fraction(square))
@@ -266,7 +270,10 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where q is the real number of segments that minimizes the time; T_s > 0."""
+        """Return q^2, where q is the real number of segments that minimizes the time.
+
+        T_s must be positive.
+        """
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803

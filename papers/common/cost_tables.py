@@ -47,7 +47,8 @@ class TimesTable(PaperTable):
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
     The papers print orders of growth. The rows of this table instead contain the times for one
-    topology, message size and machine.
+    topology, message size and machine. The attribute ``models`` holds the printed name of each port
+    model.
     """
 
     axes = ("message_bytes", "machine")

@@ -51,7 +51,7 @@ class NetworkCounts(NamedTuple):
 
 
 def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NetworkCounts:
-    """Return a topology's counts from which lower bounds follow, using breadth-first search.
+    """Count a topology's nodes, links and distances by breadth-first search from the identity.
 
     Args:
         check: records whether all nodes have the same degree, and whether two sample nodes have as
@@ -109,7 +109,8 @@ def catalogue_schedules(
     """Yield schedules of the catalogue's algorithms for a collective, for each of the given roots.
 
     Each algorithm is tried with several arguments. Schedules with more than ``most_rows`` rows per
-    source are omitted; at most ``bases`` constructions (default: all) are tried as ``base``.
+    source are omitted. For the argument ``base``, at most ``bases`` constructions (default: all)
+    are tried.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -134,7 +135,7 @@ def catalogue_schedules(
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of starcast's constructions of a single spanning tree on a topology.
+    """Return the names of starcast's constructions of one spanning tree on a topology.
 
     Constructions that are defined on every topology are omitted.
     """
@@ -143,11 +144,11 @@ def single_trees(topology: Topology) -> tuple[str, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms for a collective on a topology, without required arguments.
+    """Return starcast's algorithms for a collective that are defined on a topology.
 
-    Algorithms that are defined on every topology are omitted, because no paper states them. The
-    exception is the ring, which is included on star graphs and hypercubes: their Hamiltonian cycles
-    need no search.
+    Algorithms with a required argument are omitted. Algorithms that are defined on every topology
+    are omitted too, because no paper states them. The exception is the ring, which is included on
+    star graphs and hypercubes, because their Hamiltonian cycles need no search.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -299,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a unit: its message, its tree, and its position among the copies in that tree."""
+    """One copy of a message: the message's number, the copy's tree, and its turn in that tree."""
 
     message: int
     tree: int
@@ -338,7 +339,10 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
 
 
 def _gray_code_allgather(check: ClaimCheck) -> Schedule:
-    """Return a one-port allgather on Q_k along the Gray code, a Hamiltonian path: 2^k - 1 steps."""
+    """Return a one-port allgather on Q_k that follows the Gray code, a Hamiltonian path.
+
+    The allgather takes 2^k - 1 steps.
+    """
     rows = []
     at = 0
     for step in range(1, check.nodes):
@@ -383,7 +387,8 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    All nodes send to one relative destination after another, over one port per step.
+    In each step, all nodes send over the same port. A relative destination is the exclusive or of
+    source and destination; all sources serve the same relative destination at a time.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -480,8 +485,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. In every tree, the destinations follow in the
-    order of the first tree, but with rotated labels.
+    Each tree carries one unit of a source at a time. Every tree serves the destinations in the
+    order of the first tree, with rotated labels.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

@@ -32,13 +32,17 @@ _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", 
 
 @cache
 def star(n: int) -> NetworkCounts:
-    """Return the counts from which the lower bounds on S_n follow."""
+    """Return the counts of S_n from which lower bounds follow, in closed form."""
     return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts for lower bounds on the hypercube that S_n is compared with."""
+    """Return the counts of the smallest hypercube with at least n! nodes, in closed form.
+
+    Lower bounds follow from the counts. For huge n, the hypercube's dimension is not rounded up to
+    an integer.
+    """
     # For huge n, log2 n! is not rounded up, because its fractional part is not computed exactly.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
@@ -46,7 +50,10 @@ def cube(n: int) -> NetworkCounts:
 
 
 def power_of_2(exponent: Number) -> Number:
-    """Return 2^exponent, exact for small integers."""
+    """Return 2^exponent, as an exact integer if the exponent is an integer below 4096.
+
+    All other results are floating-point numbers of mpmath.
+    """
     is_small = isinstance(exponent, int) and exponent < 4096
     return 2**exponent if is_small else mpmath.mpf(2) ** exponent
 
@@ -90,7 +97,10 @@ Amounts = Callable[[int], list[tuple[int, ...]]]
 
 
 class Order(NamedTuple):
-    """A stated order of growth: its formula, and its value as a function of n, M and x."""
+    """A stated order of growth: its formula, and its value as a function of n and amounts.
+
+    Amounts are, for example, the number M of messages and the number x of copies.
+    """
 
     formula: str
     value: Callable[..., Number]
@@ -114,7 +124,10 @@ class GrowthCell(NamedTuple):
         return f"{describe_cell(self.row)} / {self.stated.formula}"
 
     def quotient(self, n: int, *amounts: int) -> Number:
-        """Return the quotient of the cell's bound and the stated order, for one n."""
+        """Return the quotient of the cell's bound and the stated order, for the given values.
+
+        The values are n and amounts such as M messages and x copies.
+        """
         bound = self.bound(self.network(n), *amounts)
         return divide(bound, self.stated.value(n, *amounts))
 
@@ -139,7 +152,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a list with one empty tuple, because bounds for one message have no amounts."""
+    """Return ``[()]``: bounds for one message depend on no amounts such as M and x."""
     return [()]
 
 
@@ -176,10 +189,10 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Check the order of growth of the ratio between lower bounds on S_n and on the hypercube.
+    """Compare the orders of growth of lower bounds on S_n and on the hypercube, by table row.
 
-    In each given table row, the quotient that ``comparison`` names must be bounded from above and
-    below. So the two bounds have the same order, or their orders differ by the factor log n.
+    The quotient that ``comparison`` names must be bounded from above and below, for each of
+    ``rows``. So the two bounds have the same order, or their orders differ by the factor log n.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

@@ -36,9 +36,14 @@ def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
 
 @cached
 def translation(network: CachedTopology, q: int) -> Ranks:
-    """Return the rank of the label (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
+    """Return the image of every node x under the translation by node q, int32 ``[nodes]``.
 
-    The papers call this translation F_q(x), T_q(x), LC(q, .) or q∘x.
+    Each symbol s of x is replaced by q_s, the symbol in position s of q. The papers call this
+    translation F_q(x), T_q(x), LC(q, .) or q∘x.
+
+    Args:
+        network: the star graph.
+        q: rank of the node q, which is the image of the identity 12..n.
     """
     rows = symbols(network)
     return ranks_of(network, np.append(0, rows[q])[rows])
@@ -55,8 +60,9 @@ def translations(network: CachedTopology) -> Ranks:
 def rotation(network: CachedTopology) -> Ranks:
     """Return the rank of R(x), the rotation of node x, for every node x, int32 ``[nodes]``.
 
-    R(x) has the symbol r(x_s) in position r(s); see `rotation_function`. In cycle notation
-    (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
+    R(x) has the symbol r(x_s) in position r(s), where r is the function that `rotation_function`
+    returns. In cycle notation (Definition 5), r(s) is followed by r(x_s) in R(x) if s is followed
+    by x_s in x.
     """
     rows, to = symbols(network), rotation_function(network.n)
     out = np.empty_like(rows)
@@ -91,7 +97,10 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
 
 @cached
 def leaders(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the smallest rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
+    """Return the smallest rank in each node's necklace, int32 ``[nodes]``.
+
+    A necklace is an orbit of the rotation R.
+    """
     return np.asarray(rotations(network).min(axis=0))
 
 
@@ -183,9 +192,9 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 
 
 def rotation_function(n: int) -> NDArray[np.int64]:
-    """Return the function r that R applies to symbols, positions and dimensions, int64 ``[n+1]``.
+    """Return the function r that the rotation R applies to symbols, int64 ``[n+1]``.
 
-    r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
+    R applies r to positions and dimensions too. r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
     """
     return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
 

@@ -143,7 +143,9 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Both bounds limit the number of steps in which M messages can be broadcast.
+    Both bounds limit the number of steps in which M messages can be broadcast. In fact, the bound
+    of section 4.2 is one step too large, because one message is broadcast in as many steps as the
+    diameter.
     """
     n = check.n
     messages = np.array(numbers_of_messages(n))
@@ -162,7 +164,8 @@ def lower_bound(check: ClaimCheck) -> None:
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check that a broadcast of M messages along EDT takes at most ceil(M/(n-1)) + D + 3 steps.
 
-    D is the diameter. The identity broadcasts 1 to 2n messages, and other sources n messages.
+    D is the diameter, and EDT are n-1 edge-disjoint trees. The identity broadcasts 1 to 2n
+    messages, and other sources n messages.
     """
     n = check.n
     for broadcast in broadcasts(check):
@@ -176,16 +179,17 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages along EDT takes M(n!-1) transmissions."""
+    """Check that a broadcast of M messages along the trees EDT takes M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Check that broadcasts of many messages are n-1 times as fast along EDT as along one tree.
+    """Check that many messages are broadcast n-1 times as fast along EDT as along one tree.
 
-    For n-1 more messages, one tree must take n-1 times as many additional steps as EDT. As the
-    number of messages grows, the ratio of the total steps tends to the ratio of additional steps.
+    EDT are n-1 edge-disjoint trees. For n-1 more messages, one tree must take n-1 times as many
+    additional steps as EDT. For a growing number of messages, the ratio of all steps tends to the
+    ratio of the additional steps.
     """
     for messages in range(1, 2 * check.n):
         # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
@@ -207,7 +211,7 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check whether broadcasts of n-1 or more messages along EDT use every directed link.
+    """Check whether broadcasts of n-1 or more messages along the trees EDT use every directed link.
 
     In fact, links to the source are not used.
     """
@@ -226,7 +230,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast along EDT uses every link in at least one direction.
+    """Check that a broadcast along the trees EDT uses every link in at least one direction.
 
     The broadcast has n-1 or more messages.
     """
@@ -242,9 +246,10 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Compare the number of steps of a broadcast along EDT with the lower bound.
+    """Check whether a broadcast along EDT takes only as many steps as the lower bound, as stated.
 
-    For M messages and diameter D, the bound is ceil(M/(n-1)) + D - 1.
+    EDT are n-1 edge-disjoint trees. The bound is ceil(M/(n-1)) + D - 1, for M messages and the
+    diameter D. In fact, the broadcast takes two more steps for odd n, and three more for even n.
     """
     n = check.n
     instead = check.correction()
@@ -298,7 +303,7 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
 def execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultLike]
 ) -> Simulation:
-    """Execute an allgather along EDT with acknowledgements, as described in the paper.
+    """Execute an allgather along the trees EDT with acknowledgements, as described in the paper.
 
     A node sends a message to its next child only after the previous child has acknowledged the
     message.
@@ -313,7 +318,7 @@ def execute_acknowledged(
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather of M messages per node along EDT takes M(n!-1) steps.
+    """Check that an allgather of M messages per node along the trees EDT takes M(n!-1) steps.
 
     The allgather is executed with and without acknowledgements. Also check that in each step,
     exactly one message of the source crosses a link of each subtree.
@@ -333,7 +338,7 @@ def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather along EDT takes M n!(n-1)(n!-1) transmissions.
+    """Check that an allgather along the trees EDT takes M n!(n-1)(n!-1) transmissions.
 
     M is the number of messages per node.
     """
@@ -345,7 +350,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along EDT from the identity and from other roots.
+    """Yield scatters along the trees EDT from the identity and from other roots.
 
     The identity sends 1, 2 or 3 messages per node, and other roots send one message per node.
     """
@@ -356,7 +361,7 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that a scatter of M messages per node along EDT takes M(n!-1) steps.
+    """Check that a scatter of M messages per node along the trees EDT takes M(n!-1) steps.
 
     Also check that messages to the deepest nodes leave first.
     """
@@ -389,8 +394,8 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
     """Check that in a scatter along EDT, each link of the source carries M(n!-1) messages.
 
-    M is the number of messages per node. Each of these links carries one copy of every message, so
-    the scatter takes at least M(n!-1) steps.
+    M is the number of messages per node, and EDT are n-1 edge-disjoint trees. Each of these links
+    carries one copy of every message, so the scatter takes at least M(n!-1) steps.
     """
     schedule = scatter.schedule
     root = schedule.root
@@ -402,7 +407,7 @@ def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def level_sum(n: int) -> Number:
-    """Return the sum of the levels of all nodes in one tree of EDT.
+    """Return the sum of the levels of all nodes in one of the edge-disjoint trees EDT.
 
     The sum is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
     """
@@ -415,7 +420,7 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check that scatters along EDT take M(n-1) times `level_sum` transmissions.
+    """Check that scatters along the trees EDT take M(n-1) times `level_sum` transmissions.
 
     M is the number of messages per node. Also check that the number of transmissions has the order
     of M(n-1) t_n, where t_n is the sum of all distances from a node.
@@ -464,7 +469,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT take M n!(n-1) times `level_sum` transmissions.
+    """Check that alltoalls along the trees EDT take M n!(n-1) times `level_sum` transmissions.
 
     M is the number of messages per pair of nodes. Also check that the number of transmissions has
     the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.

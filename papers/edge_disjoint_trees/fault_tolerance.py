@@ -89,7 +89,7 @@ class PossibleFaults:
         neighbours or links of one node.
 
         Returns:
-            numbers of faults, int64 ``[sets, size]``.
+            the sets, each a row of indices into all possible faults, int64 ``[sets, size]``.
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
@@ -115,6 +115,9 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
     Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
     blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
     blocked too.
+
+    Returns:
+        bool ``[units, copies, faults, nodes]``.
     """
 
     def create() -> Cuts:
@@ -319,10 +322,11 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether x copies that are assigned to trees round robin suffice for any x up to n-1.
+    """Check whether a round-robin assignment of x copies to trees suffices for all x up to n-1.
 
-    x copies suffice if the broadcast survives any x-1 faults and takes no more steps than stated.
-    The paper treats only numbers x that divide n-1.
+    The assignment suffices if the broadcast survives any x-1 faults and takes at most the stated
+    number of steps. The paper treats only values of x that divide n-1. In fact, the assignment
+    suffices for all tested x.
     """
     n = check.n
     instead = check.correction()
@@ -352,8 +356,8 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether a broadcast in x copies survives any x-1 faults.
 
-    The criterion: every message uses as many subtrees as it has copies, and no single fault blocks
-    two copies of a message on their way to the same node.
+    The broadcast survives if every message uses as many subtrees as the message has copies, and if
+    no single fault blocks two copies of a message on their way to the same node.
     """
     faults = PossibleFaults(check)
     cuts = blocked_copies(schedule, faults)
@@ -363,7 +367,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the paper's example: two packets with half of the messages each, on four subtrees.
+    """Check the paper's example, in which four subtrees carry two packets of equally many messages.
 
     Also check that if a message is sent along two subtrees (any pair is tried), all healthy nodes
     receive it despite any single fault.

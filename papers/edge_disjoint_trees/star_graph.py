@@ -36,7 +36,7 @@ def cycle_notation(check: ClaimCheck) -> None:
 
 @checks("EDT.S1")
 def substars(check: ClaimCheck) -> None:
-    """Check the substars S^k of S_n: S^k is the set of nodes with symbol 1 in position k.
+    """Check the substars S^k of S_n, the sets of nodes with symbol 1 in position k.
 
     S^1 has no links, and each of S^2, .., S^n is isomorphic to S_{n-1}.
     """
@@ -202,7 +202,9 @@ def is_next_to_root(labels: Perms) -> Mask:
 
 
 def children_outside_s1(labels: Perms) -> Mask:
-    """Return C1(x): which dimensions lead from a node x outside S^1 to its children in SPT.
+    """Return which dimensions lead from each node outside S^1 to its children in the tree SPT.
+
+    The paper calls these dimensions C1(x), for a node x.
 
     Returns:
         bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
@@ -331,7 +333,8 @@ def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
-    The neighbour across dimension d is a child if its own link to its parent has dimension d.
+    The neighbour across dimension d is a child if the neighbour's link to its parent has dimension
+    d.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)
@@ -354,7 +357,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the paths in the tree SPT are shortest paths, and check its subtrees.
+    """Check that the paths in the tree SPT are shortest paths, and check the subtrees of the root.
 
     Subtree k must consist of the nodes with symbol 1 in position k.
     """
@@ -393,7 +396,10 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG."""
+    """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG.
+
+    SPG is the paper's graph of n-1 shortest-path trees, one through each neighbour of the identity.
+    """
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.

@@ -108,7 +108,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
     """Check that a cell of Table 4 has the order of growth that the paper states.
 
-    The order must hold for all numbers M of messages and x of copies.
+    The order must hold for every number of messages M and every number of copies x.
     """
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
@@ -314,7 +314,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check that in a partly legible row, the legible first term is a lower bound too."""
+    """Check that the legible first term of a partly legible table row is a lower bound too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"

@@ -79,7 +79,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return False if the argument of `least_depth` rules out trees of this depth, else True."""
+    """Return whether the reasoning of `least_depth` leaves trees of this depth possible."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -229,7 +229,8 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
 
-    The depth is compared with a lower bound and, on S_4, with trees that are less deep.
+    The depth is compared with a lower bound and, on S_4, with trees that are less deep. In fact,
+    these trees on S_4 show that EDT is not optimal there.
     """
     height = max(heights(forest))
     bound = least_depth(check)
@@ -309,10 +310,11 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R maps each subtree's depth-first traversal in EDT to the next subtree's.
+    """Check that the rotation R maps the depth-first traversals of EDT's subtrees to one another.
 
-    For every h, the rotation R must map the h-th link of a traversal to the h-th link of the next
-    traversal. Also check that the h-th links of all traversals have different dimensions.
+    For every h, R must map the h-th link in the traversal of a subtree to the h-th link in the
+    traversal of the next subtree. Also check that the h-th links of all traversals have different
+    dimensions.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
@@ -331,9 +333,9 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
-    """Return the nodes of a subtree except the root, depth first.
+    """Return the nodes of a subtree except the root, in depth-first order.
 
-    Children are visited in cyclic order of their dimensions, from the dimension ``subtree`` on.
+    Children are visited in cyclic order of their dimensions, starting with ``subtree``.
     """
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)

@@ -92,7 +92,10 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types of links after j-2 rotations R: (i+j-4) mod (n-1) + 2 for type i."""
+    """Return the types of links after j-2 rotations R, given the types before.
+
+    Type i becomes (i+j-4) mod (n-1) + 2.
+    """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
@@ -105,7 +108,7 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
-    """Return a random path for `random_paths`; an empty list if it cannot be completed.
+    """Return a random path for `random_paths`, or an empty list if the path reaches a dead end.
 
     The path always continues to an unvisited neighbour that has the fewest unvisited neighbours.
     """
@@ -137,7 +140,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check phase 1 of algorithm 1, an allgather: it must take (n-1)! steps without a conflict.
+    """Check that phase 1 of algorithm 1, an allgather, takes (n-1)! steps without a conflict.
 
     After these steps, the message of a source must have reached exactly the nodes of
     `arrives_in_phase_1`, once each.
@@ -180,7 +183,7 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check phase 2 of algorithm 1, an allgather: its number of steps, and that it obeys rule 1.
+    """Check that phase 2 of algorithm 1, an allgather, takes the stated steps and obeys rule 1.
 
     Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
     1, a node with the first symbol of a source receives the source's message from the neighbour
@@ -278,7 +281,10 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check whether the allgather of algorithm 1 takes n!(n-1) transmissions, as printed."""
+    """Check whether the allgather of algorithm 1 takes n!(n-1) transmissions, as printed.
+
+    In fact, it takes n!(n!-1) transmissions.
+    """
     count = factorial(check.n)
     transmissions = allgather.transmissions
     check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
@@ -363,7 +369,7 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
 
 
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
-    """Return the allgather of M messages that executes algorithm 1 M times, one after another."""
+    """Return an allgather of M messages per node: M consecutive executions of algorithm 1."""
     algorithm = "rotated-hamiltonian"
     single = check.schedule("allgather", algorithm)
 
@@ -390,6 +396,7 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check whether M consecutive executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps.
 
     This is the total number of steps that the paper states for allgathers of M messages per node.
+    In fact, the executions take M ceil((n!-1)/(n-1)) steps.
     """
     n = check.n
     correction = check.correction()

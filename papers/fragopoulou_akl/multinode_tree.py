@@ -65,9 +65,10 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that each necklace has a first node for every link type; check starcast's numbering.
+    """Check that each necklace, except {12..n}, has a possible first node for every link type.
 
     A node can be the first node for a link type if its link of this type leads closer to 12..n.
+    Also check that starcast's numbering of the nodes follows section 3.2.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
@@ -120,7 +121,8 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 def cluster_sizes(check: ClaimCheck) -> None:
     """Check whether algorithm 2 has ceil((n!-1)/(n-1)) clusters of n-1 nodes each.
 
-    A cluster is the set of nodes that receive the message of 12..n in the same step.
+    A cluster is the set of nodes that receive the message of 12..n in the same step. In fact, the
+    last cluster has only n-2 nodes.
     """
     n = check.n
     schedule = algorithm_2(check)
@@ -184,7 +186,9 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 def numbers_of_parents(check: ClaimCheck) -> None:
     """Check whether a node's number exceeds the number of its parent by n-1 or more, as stated.
 
-    Nodes whose parent is 12..n are not compared. In fact, the parent is only in an earlier cluster.
+    Nodes whose parent is 12..n are not compared. In fact, the parent is in an earlier cluster, but
+    the difference can be smaller than n-1. A cluster is the set of nodes that receive the message
+    in the same step.
     """
     numbering = scheduled_numbering(check)
     m = numbering.m
@@ -229,8 +233,8 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
     """Return the numbering of nodes that the schedule of algorithm 2 implies.
 
-    A node that receives the message in step i over a link of type v has the number m = (i-1)(n-1) +
-    v - 1.
+    A node that receives the message in step i over a link of type v has the number
+    m = (i-1)(n-1) + v - 1.
     """
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -277,11 +281,12 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 def generators(check: ClaimCheck) -> dict[int, Generator]:
     """Return the generators of the necklaces N_k1, by distance k.
 
-    N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator. For
-    k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is the first symbol of its label.
-    For k >= n the cycles list the symbols n, n-1, .., 1: the first k+1-n pairs are cycles, the
-    other symbols form the last cycle, and v is the smallest symbol of the second cycle from the
-    right.
+    N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator.
+
+    For k <= n-1, the generator has the cycle (k+1, k, .., 2, 1), and the link type v is the first
+    symbol of the generator's label. For k >= n, the symbols n, n-1, .., 1 are divided, in this
+    order, into k+1-n cycles of two symbols and a last cycle of all other symbols. Here v is the
+    smallest symbol of the last cycle of two symbols.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -384,7 +389,10 @@ def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
-    """Check whether 2(n-1) nodes are at distance 2 from 12..n, as stated."""
+    """Check whether 2(n-1) nodes are at distance 2 from 12..n, as stated.
+
+    In fact, (n-1)(n-2) nodes are at distance 2.
+    """
     count = int(inner_profile(check)[0])
     check.equal("nodes at distance 2", count, 2 * (check.n - 1))
     check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
@@ -420,8 +428,9 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    l is 4 for even n and 3 for odd n. The necklaces of `listed_nodes` alone must have at least that
-    number of nodes at distance K-1.
+    The argument ``parity`` holds l, which is 4 for even n and 3 for odd n, and the necklaces of
+    `listed_nodes` as text. These necklaces alone must have at least (l-1)!(n-1) nodes at distance
+    K-1. In fact, for n = l only half of the stated number is certain.
     """
     n = check.n
     last, necklaces = parity

@@ -61,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return the roots from which scatters are executed: a few of the check's sample roots."""
+    """Return a few of the check's sample roots, from which scatters are executed."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -215,7 +215,7 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
 
 @checks("FA.gather", memory=SCATTERS)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
-    """Check that each gather is a scatter with reversed time and links.
+    """Check that each gather is the corresponding scatter, reversed in time and direction.
 
     The gather must have the same number of steps and transmissions as the scatter.
     """
@@ -254,14 +254,20 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return sample values of M, the number of messages: small, near n-1, and multiples of n-1."""
+    """Return sample values of M, the number of messages per node.
+
+    The values are small numbers, numbers near n-1, and multiples of n-1.
+    """
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
 
 @checks("FA.M.balanced", memory=SCATTERS)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps."""
+    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps.
+
+    M is the number of messages per node.
+    """
     forest = check.forest("balanced")
     for messages in amounts(check):
         schedule = scatter_along(check, forest, "balanced", messages=messages)
@@ -299,7 +305,7 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
 
     Definition 15 defines the tree, and M is a multiple of n-1. Also check the paths of the
-    messages, and that all trees that contain a node carry the same number of its messages.
+    messages. All trees that contain a node must carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
@@ -350,7 +356,8 @@ def shares_are_integers(check: ClaimCheck) -> None:
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check whether scatters take more steps along other trees than along perfectly balanced trees.
 
-    Definition 15 defines the perfectly balanced trees.
+    Definition 15 defines the perfectly balanced trees. In fact, the scatter `balanced` of M
+    messages per node takes only ceil(M(n!-1)/(n-1)) steps.
     """
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
@@ -444,7 +451,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
-    """Check the closed form of the mean distance d between nodes against a search; return d."""
+    """Compare the mean distance in closed form with a search, and return the mean distance."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
     check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
     return mean
@@ -475,7 +482,8 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
-    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes.
+    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes. In
+    fact, the number of steps is the sum of the necklaces' distances from 12..n.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -504,7 +512,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
 
-    d is the mean distance between nodes.
+    d is the mean distance between nodes. The correction is the bound 2(n-1)! d.
     """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps
@@ -526,10 +534,11 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check the number of steps and transmissions of the alltoall of rule 10.
+    """Check how many steps and transmissions the alltoall of rule 10 takes.
 
-    M messages per pair of nodes, with M a multiple of n-1, must take ceil(M t_n/(n-1)) steps and M
-    n! t_n transmissions without a conflict. t_n is the sum of all distances from a node.
+    For M messages per pair of nodes, where M is a multiple of n-1, the alltoall must take
+    ceil(M t_n/(n-1)) steps and M n! t_n transmissions, without a conflict. t_n is the sum of all
+    distances from a node.
     """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.

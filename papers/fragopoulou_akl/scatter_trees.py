@@ -37,8 +37,9 @@ _SEED = 1993
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     """Return the cycles of a label in the canonical notation of Definition 12.
 
-    The position of symbol 1 determines the ordering of symbols; see `order_index`. Each cycle ends
-    with its smallest symbol, and these smallest symbols decrease from left to right.
+    The position of symbol 1 determines the ordering in which symbols are compared; see
+    `order_index`. Each cycle ends with its smallest symbol, and the smallest symbols of the cycles
+    decrease from left to right.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -59,10 +60,11 @@ def order_index(symbol: int, k: int, n: int) -> int:
 def parent_function(
     network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
-    """Return the dimensions that lead from each node to its parent, by Definition 13.
+    """Return which dimensions lead from each node to its parent, by Definition 13.
 
-    With ``repeated``, a node can be in several trees and have a parent in each (Definition 15). The
-    argument ``second`` is the side of the cycle notation from which the second cycle is counted.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
+    a node can be in several trees and have a parent in each (Definition 15). The argument
+    ``second`` is the side of the cycle notation from which the second cycle is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -79,11 +81,12 @@ def parent_function(
 
 
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
-    """Return which dimensions j lead from a node that starts with 1 to a parent.
+    """Return which dimensions j lead from each node that starts with 1 to a parent.
 
-    The node and its neighbour across j must both have the displacement j-2. With ``repeated``, the
-    node's displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the
-    image of each node under the translation that maps the tree's root to 12..n.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The node and its
+    neighbour across j must both have the displacement j-2. With ``repeated``, the node's
+    displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the image of
+    each node under the translation that maps the tree's root to 12..n.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -101,10 +104,11 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
 def children_function(
     network: CachedTopology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
-    """Return the dimensions that lead from each node to its children, by Definition 13.
+    """Return which dimensions lead from each node to its children, by Definition 13.
 
-    With ``repeated``, a node can be in several trees (Definition 15). With ``repaired``, the
-    corrected function is used instead of the printed one.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
+    a node can be in several trees (Definition 15). With ``repaired``, the corrected function is
+    used instead of the printed one.
     """
     n = network.n
     label_symbols = stars.symbols(network)
@@ -128,10 +132,11 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    As the paper prints the rule, these are the fixed symbols, and the left minima of the cycle of 1
-    (the symbols smaller than all symbols to the left, in the ordering of Definition 10). With
-    ``repaired``, the rule is corrected: fixed symbols count only for nodes with one cycle, and left
-    minima must be smaller than all symbols to the left in the whole canonical notation.
+    By the printed rule, these dimensions are the fixed symbols and the left minima of the cycle of
+    1. A left minimum is smaller, in the ordering of Definition 10, than all symbols to its left in
+    the cycle. With ``repaired``, the rule is corrected in two points. Fixed symbols count only for
+    nodes with one cycle, and a left minimum must be smaller than all symbols to its left in the
+    whole canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -231,7 +236,7 @@ perfectly_balanced = forests("perfectly-balanced")
 
 
 def balanced_trees(check: ClaimCheck) -> Forest:
-    """Return starcast's tree `balanced`, and random balanced trees that section 5.1 allows."""
+    """Return a forest of starcast's tree `balanced` and random trees that section 5.1 allows."""
     rows = [check.forest("balanced").parent_port, random_trees(check, RANDOM_TREES)]
     return Forest(check.topology, np.concatenate(rows))
 
@@ -278,7 +283,10 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
-    """Check whether Definition 7 names one generator of every necklace except {12..n}."""
+    """Check whether Definition 7 names one generator of every necklace except {12..n}.
+
+    In fact, a necklace whose nodes start with 1 can have several generators.
+    """
     leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
     generators = leader[stars.named_generators(check)]
@@ -307,12 +315,18 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return keyword arguments for findings: node and dimension of the values in ``[nodes, n]``."""
+    """Return the node and dimension of each value in an array ``[nodes, n]``, to record findings.
+
+    The result holds keyword arguments for the methods of `ClaimCheck`.
+    """
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check whether the printed parent and children functions are inverse (Definition 13 or 15)."""
+    """Check whether the printed parent and children functions are inverse (Definition 13 or 15).
+
+    The corrected functions are inverse.
+    """
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)
     parents = partial(parent_function, check, repeated=repeated)
@@ -412,10 +426,10 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the sizes of the largest and of the smallest subtree of the near-balanced tree.
+    """Check the sizes of the largest and the smallest subtree in the near-balanced tree.
 
     The sizes are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check
-    the order of growth of the quotient of the two sizes.
+    that the larger size divided by the smaller size has the stated order of growth.
     """
     n = check.n
     substar = int(factorial(n - 1))
@@ -449,7 +463,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.2", given=perfectly_balanced)
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
-    """Check that nodes of period p are in (n-1)/p of the trees of Definition 15.
+    """Check that each node of period p is in exactly (n-1)/p trees of Definition 15.
 
     The period of a node is the number of nodes in its necklace.
     """
@@ -486,9 +500,9 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have the same size: one node per necklace.
+    """Check that all subtrees of Definition 15 have the same number of nodes.
 
-    The necklace {12..n} is not counted.
+    The number must be the number of necklaces other than {12..n}.
     """
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}

@@ -36,13 +36,16 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
-    """Return keyword arguments for findings: node and type of the values in ``[nodes, types]``."""
+    """Return the node and type of each value in an array ``[nodes, types]``, to record findings.
+
+    The result holds keyword arguments for the methods of `ClaimCheck`.
+    """
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
 @cached
 def cycle_minima(check: ClaimCheck) -> Perms:
-    """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+    """Return the smallest symbol in the cycle that contains each symbol, uint8 ``[nodes, n]``.
 
     For a symbol in its own position, this is the symbol itself.
     """
@@ -91,7 +94,10 @@ def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
 
 
 def cycle_notation(label: Perms) -> str:
-    """Return the cycles of a node, such as ``(1 3)(2 4 5)``: symbol s is followed by x_s."""
+    """Return the cycles of a node as text, such as ``(1 3)(2 4 5)``.
+
+    In a cycle, each symbol s is followed by x_s, the symbol in position s of the label.
+    """
     cycles = permutations.cycles(label.astype(np.int64) - 1)
     texts = [" ".join(str(index + 1) for index in cycle) for cycle in cycles if len(cycle) > 1]
     return "".join(f"({text})" for text in texts)
@@ -340,7 +346,7 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
 
 @checks("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
-    """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
+    """Check that the size of every necklace divides n-1, and check the paper's example on S_5."""
     n = check.n
     size = stars.return_times(check)
     check.true("the necklace is found", size > 0, node=check.ranks)
@@ -390,7 +396,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check the moves of rule 4 (a): the first symbol of the node must leave its cycle."""
+    """Check that each move of rule 4 (a) removes the node's first symbol from the cycle of 1."""
     leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
@@ -410,7 +416,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check the moves of rule 4 (b) across one dimension: they must merge two cycles.
+    """Check that each move of rule 4 (b) across one dimension merges two cycles.
 
     The symbol of the dimension is in a cycle without 1, which is merged with the cycle of 1.
     """

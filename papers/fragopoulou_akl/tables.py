@@ -1,9 +1,9 @@
 """Checks of Fragopoulou & Akl 1993, section 2, Tables 1 to 6 and the abstract.
 
 Tables 1 to 3 state the numbers of steps and transmissions of the paper's algorithms: `CELLS` has
-one row per algorithm and number of messages M, and each row gives two claims. Tables 4 and 5 state
-the lower bounds of section 2 for the star graph S_n and the hypercube Q_k, and Table 6 their orders
-of growth.
+one row per algorithm and number of messages M, and each row gives one or two claims. Tables 4 and 5
+state the lower bounds of section 2 for the star graph S_n and the hypercube Q_k. Table 6 states the
+orders of growth of these bounds.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Bound:
     Attributes:
         cell: collective, port model if relevant, and quantity, in the form used in claim ids.
         argument: the quantity that the proof of the bound counts, in words.
-        count: function of a network's counts that returns this quantity, which the bound equals.
+        count: function that computes this quantity, which equals the bound, from network counts.
         on_star: the bound that the paper states for S_n, as a function of n.
         on_cube: the bound that the paper states for the hypercube Q_k, as a function of k.
         algorithms: algorithms that meet the bound, with their port models, the paper's own first.
@@ -81,22 +81,28 @@ def pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)): messages per link if n-1 links share M(n!-1) messages evenly."""
+    """Return ceil(M(n!-1)/(n-1)), the messages per link if n-1 links share M(n!-1) messages."""
     return ceil_div(others(n, messages), n - 1)
 
 
 def distances(n: int, messages: int = 1) -> int:
-    """Return M t_n, where t_n is the sum of all distances from a node."""
+    """Return M t_n, where t_n is the sum of all distances from a node, and M is ``messages``."""
     return messages * int(distance_sum(n))
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes."""
+    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes.
+
+    M is the number of messages per pair, ``messages``.
+    """
     return int(factorial(n)) * distances(n, messages)
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node.
+
+    M is the number of messages per pair of nodes, ``messages``.
+    """
     return ceil_div(distances(n, messages), n - 1)
 
 
@@ -173,7 +179,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the quantity counted in a bound's proof equals the bound; return the bound."""
+    """Check that a bound equals the quantity that the proof counts, and return the bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -182,10 +188,10 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a stated bound equals a count on the network, and that no schedule beats it.
+    """Check that no schedule beats a stated bound, and that the bound equals a count.
 
-    Schedules in which every message is a single unit are executed; no schedule may take fewer steps
-    or transmissions.
+    The bound must equal the count in its proof, computed on the network. Schedules in which every
+    message is a single unit are executed. None may take fewer steps or transmissions than stated.
     """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
@@ -238,10 +244,10 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 
 @checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
-    """Check the abstract: allgather and scatter attain their lower bounds, and the alltoall almost.
+    """Check that allgather and scatter attain their lower bounds, and the alltoall nearly.
 
-    The alltoall follows Rule 9. Its number of steps must equal a closed form, and this number
-    divided by the lower bound must have the stated order of growth.
+    The paper's abstract states this. The alltoall follows Rule 9. Its number of steps must equal a
+    closed form, and this number divided by the lower bound must have the stated order of growth.
     """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
@@ -329,9 +335,10 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
-    """Check the order of growth of the ratio between S_n and the hypercube in cells of Table 6.
+    """Check how the orders of growth in Table 6 differ between S_n and the hypercube.
 
-    The argument ``row``, a value of `_FACTORS`, states a bounded quotient and names the cells.
+    The argument ``row``, a value of `_FACTORS`, holds a quotient of the bounds on the two networks,
+    and the cells for which this quotient must be bounded.
     """
     factor, cells = row
     star_vs_hypercube.check_counts(check)
@@ -357,7 +364,8 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check whether the other cells of Table 6 have the same order on S_n and on the hypercube.
 
-    These are the cells for which the paper states no factor.
+    These are the cells for which the paper states no factor between the two networks. In fact, the
+    orders for the steps of a one-port alltoall differ by the factor log n.
     """
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
@@ -381,7 +389,7 @@ def any_messages(n: int) -> tuple[int, ...]:
 
 
 def multiples(n: int) -> tuple[int, ...]:
-    """Return sample values of M, the number of messages: two multiples of n-1."""
+    """Return n-1 and 2(n-1), the sample values of M for algorithms that need multiples of n-1."""
     return (n - 1, 2 * (n - 1))
 
 
@@ -392,7 +400,7 @@ class ResultCell(NamedTuple):
         collective: the collective of the algorithm.
         algorithm: name of the algorithm in the catalogue.
         ports: the port model.
-        amounts: the numbers M of messages, as a function of n.
+        amounts: function of n that returns the values of M with which the algorithm is executed.
         steps: the stated number of steps, as a function of n and M; None if the table states an
             order of growth, or if there is a separate check.
         transmissions: the stated number of transmissions, as a function of n and M.
@@ -445,14 +453,14 @@ CELLS = {
 
 
 def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int = 0) -> Execution:
-    """Execute the algorithm of a table cell for a number of messages."""
+    """Execute the algorithm of a table cell for M = ``messages``, and return the execution."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
     return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
 def quantity_is_exact(check: ClaimCheck, row: ClaimedQuantity) -> None:
-    """Check that an algorithm takes exactly the steps or transmissions stated in Tables 1 to 3."""
+    """Check the exact number of an algorithm's steps or transmissions, stated in Tables 1 to 3."""
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):

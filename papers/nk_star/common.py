@@ -107,20 +107,26 @@ def cycles(label_symbols: Perms) -> Cycles:
 
 @cached
 def right_shifts(network: CachedTopology) -> Perms:
-    """Return R_i(Id) for i = 1..n, the label 12..n rotated right by i, uint8 ``[n, n]``."""
+    """Return the label 12..n rotated right by i positions, for i = 1..n, uint8 ``[n, n]``.
+
+    The paper calls the rotated label R_i(Id).
+    """
     label = np.arange(1, network.n + 1, dtype=np.uint8)
     return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the roots R_i(Id), i = 1..n-1: the first k symbols of `right_shifts`."""
+    """Return the ranks of the shifted roots R_i(Id) of the trees MT, for i = 1..n-1.
+
+    The label of R_i(Id) consists of the first k symbols of the i-th row of `right_shifts`.
+    """
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``.
+    """Return the image of each number 0..n if 2..last are shifted cyclically by ``places``.
 
     Returns:
         int64 ``[n+1]``.
@@ -171,7 +177,7 @@ ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
 def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
-    """Return the height of each tree of a construction rooted at Id; -1 if it is not spanning."""
+    """Return the height of each tree of a construction rooted at Id; -1 for a non-spanning tree."""
     depths = check.depths(check.forest(construction).parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
 
@@ -182,7 +188,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction rooted at Id."""
+    """Return the height of the highest tree of a construction rooted at the identity Id."""
     return int(heights(check, construction).max())
 
 
@@ -211,7 +217,10 @@ class Broadcast:
 
     @property
     def shares(self) -> NDArray[Any]:
-        """The value of `share` for each executed number of segments."""
+        """The sum of all steps' largest packets, for each executed number of segments.
+
+        Each sum is a multiple of the message size m, as `share` returns it.
+        """
         return exact_array(self.share(p) for p in range(1, len(self.steps) + 1))
 
     @property
@@ -385,10 +394,11 @@ def bytes_formula(n: int, k: int) -> Number:
     """Return the closed form of `bytes_by_class`, which is the same for the trees SP and MT.
 
     The sum is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only
-    one class. In the tree SP (Definition 3), each of the N nodes that begins with a symbol beyond k
-    has a residual link to its parent. These are N(n-k)/n links, which n-k ports share. The other
-    kN/n - 1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT
-    has the same undirected links.
+    one class. The formula follows from the numbers of links. Let N be the number of nodes. In the
+    tree SP (Definition 3), each node that begins with a symbol beyond k has a residual link to its
+    parent. There are N(n-k)/n such links, which n-k ports share. The other kN/n - 1 links of SP are
+    exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT has the same undirected
+    links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
@@ -473,9 +483,10 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link w -> v of the proof above is in each tree that the proof names.
+    """Return whether the trees MT contain the links w -> v that a proof states to be in them.
 
-    There is one entry per link and tree. It is True only if port k+s leads from w to v.
+    The proof is in the source comment above this function. There is one entry per link and tree. It
+    is True only if port k+s leads from w to v.
 
     Returns:
         bool ``[pairs of link and tree]``.
@@ -494,7 +505,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
-    """Return the ends v and w of the link w -> v of the proof above, for given t and s."""
+    """Return the ends v and w of the link w -> v in the proof above `contains_shared_links`."""
     rest = [n - t, *range(1, k - t), *range(n - 1, n - t, -1)]
     label_symbols = np.array([[k - 1 - t + s, *rest], [n, *rest]], dtype=np.uint8)
     v, w = permutations.arrangement_rank(label_symbols, n).tolist()
@@ -518,8 +529,8 @@ def least_sum(n: int, k: int) -> int:
 def least_sends(n: int, k: int) -> int:
     """Return a lower bound on how often the busiest node sends, in all trees MT together.
 
-    The source sends n-1 times, and the node w of the proof above, with the best t, sends t(n-k-t+1)
-    times.
+    The source sends n-1 times. The node w in the proof above `contains_shared_links` sends
+    t(n-k-t+1) times, for the value of t that maximizes this number.
     """
     t = min(k - 1, n - k - 1, (n - k + 1) // 2)
     return max(n - 1, t * (n - k - t + 1))

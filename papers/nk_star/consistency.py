@@ -89,7 +89,7 @@ def theorems2(n: int, k: int) -> Theorems:
 
 
 def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
-    """Yield each cell: its row and column, and its coefficient in the table and in the theorem."""
+    """Yield the row, column, printed coefficient and theorem's coefficient of each table cell."""
     for row, terms in theorems.items():
         for column, printed, stated in zip(COLUMNS, table[row], (*terms[:2], *terms), strict=True):
             yield row, column, Fraction(printed), Fraction(stated)
@@ -138,7 +138,10 @@ def _chen(n: int, k: int) -> TableCells:
 
 @checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
-    """Compare the times that the conclusion quotes with the tables, in the order of the text."""
+    """Compare the times that the conclusion quotes with the tables, in the order of the text.
+
+    In fact, one quoted value differs from its table.
+    """
     n, k = check.n_and_k
     correction = check.correction()
     tables = {1: table1(n, k) | _chen(n, k), 2: table2(n, k)}

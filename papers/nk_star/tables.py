@@ -119,8 +119,8 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the pipelined time on the tree SP and a stated order.
 
     The time uses the best integer number of segments, and ``slot`` steps per slot. The order is
-    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)). The maximum is over sample values of
-    T_s and m T_c.
+    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)); D is the diameter. The maximum is
+    over sample values of T_s and m T_c.
     """
     diameter = nk_diameter(n, k)
 
@@ -163,7 +163,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the start-up time of the broadcast on the trees MT.
+    """Check the order of growth of the broadcast's start-up time on the trees MT.
 
     The start-up time is the time for T_c = 0.
     """
@@ -180,7 +180,8 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the all-port transmission time on the trees MT.
 
     The transmission time is the time for T_s = 0. If there are many segments, each additional
-    segment adds a slot whose largest packet has c segments, where c is the congestion.
+    segment adds a slot whose largest packet has c segments. The congestion c is the largest number
+    of trees that use the same directed link.
     """
     _check_many_trees(check, ports)
     broadcast = common.execute_broadcast(check, MANY_TREES, ports)
@@ -323,9 +324,9 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the tree heights and link loads behind a row of Table 2, an all-to-all broadcast.
 
-    The height of SP must be the diameter D, and the height of MT at most 2D. In the all-port model,
-    the bytes must be at most a closed form. In the one-port model, they must be (N-1)m, with at
-    most n-1 start-ups per level; N is the number of nodes.
+    The height of the tree SP must be the diameter D, and the height of the trees MT at most 2D. In
+    the all-port model, the bytes must be at most a closed form. In the one-port model, they must be
+    (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
     """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)
@@ -412,7 +413,7 @@ class Bound:
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c in the bound: the messages that one link must carry."""
+        """Return the coefficient of m T_c in the bound, the messages that one link must carry."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -439,8 +440,8 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts from which a lower bound follows, by breadth-first search.
 
-    These are the distances from a source, and the number of messages that a node receives; for the
-    one-port model also the number of doublings until all nodes are informed.
+    These are the distances from a source, and the number of messages that a node receives. For the
+    one-port model, the number of doublings until all nodes are informed is also checked.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):

@@ -32,9 +32,10 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 @checks("NK.S41-p")
 def best_number_of_segments(check: ClaimCheck) -> None:
-    """Check the closed form q of the real number p of segments that minimizes the time.
+    """Check the closed form q of the optimal number of segments, which need not be an integer.
 
-    The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For several m with a
+    The optimal number p minimizes the time (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of
+    the tree SP. For several m with a
     rational q, the best of the numbers q/16, 2q/16, .., 4q of segments must be q itself. If h = 1,
     q is 0, and every halving of p must reduce the time. On a grid of T_s and m T_c, the time must
     decrease before q and increase after q.
@@ -213,7 +214,7 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m/(n-1).
+    The bound is m/(n-1). In fact, the largest packets of all steps add up to at least m bytes.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -230,7 +231,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m.
+    The bound is m. In fact, the largest packets of all steps add up to at least (n-1)m bytes.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -259,8 +260,8 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check whether an all-to-all broadcast consists of N-1 one-to-all broadcasts, as stated.
 
-    Their number is the ratio of the transmissions of the all-to-all broadcast to those of a single
-    one-to-all broadcast. In fact it is N, the number of nodes.
+    The number of transmissions of the all-to-all broadcast is divided by that of a single
+    one-to-all broadcast. In fact, the quotient is N, the number of nodes.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -279,7 +280,12 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.T4.even", memory=common.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """Compare the load of every directed link with the mean load, in each step of the allgather."""
+    """Check whether all directed links have the same load in each step of the allgather on SP.
+
+    `common.dimension_change_allgather` returns the allgather, and the load of every link is
+    compared with the mean load. In fact, only links of the same class have the same load.
+    `common.link_classes` returns the classes.
+    """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = Execution(schedule, simulation).units_per_message
@@ -320,7 +326,11 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c."""
+    """Compare the all-to-all time on the tree SP with the stated D T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes. In fact, the stated time is attained only for k = 1
+    and k = n-1.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = common.dimension_change_allgather(check)
@@ -348,7 +358,10 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c)."""
+    """Check that the all-to-all time on the tree SP is O(D T_s + m(N-1)/(n-1) T_c).
+
+    D is the diameter and N the number of nodes.
+    """
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
@@ -371,7 +384,10 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c."""
+    """Check that the one-port all-to-all time on the tree SP is at most n(n-1)D T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
@@ -384,7 +400,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.opt-allgather-oneport", given=one_port, memory=common.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather on SP takes (N-1)m bytes, the bound of Lemma 2.
+    """Check that the one-port allgather on the tree SP takes (N-1)m bytes, the bound of Lemma 2.
 
     N is the number of nodes.
     """
@@ -418,7 +434,10 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -435,7 +454,10 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
@@ -463,7 +485,10 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT."""
+    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT.
+
+    In fact, it has fewer start-ups on the tree SP.
+    """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):

@@ -30,7 +30,7 @@ def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
 
 
 def leaves(parents: Ranks) -> NDArray[np.intp]:
-    """Return the nodes of a tree without children, in rank order."""
+    """Return the ranks of a tree's nodes without children, in ascending order."""
     inner = np.zeros(len(parents), dtype=bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
@@ -70,7 +70,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
-    """Compare distances from Id with the paper's formulas (1) and (2).
+    """Compare distances from the identity Id with the paper's formulas (1) and (2).
 
     Formula (1) counts the steps that internal cycles take, and formula (2) the steps that external
     chains take. The distance must be the sum of both, or (2) alone for nodes without internal
@@ -101,7 +101,10 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent."""
+    """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent.
+
+    In fact, only the converse holds, that the levels of adjacent nodes differ by at most 1.
+    """
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
     adjacent[np.arange(check.nodes), check.neighbours] = True
@@ -115,7 +118,7 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the levels of adjacent nodes in SP differ by at most 1."""
+    """Check that the levels of adjacent nodes in the tree SP differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
     # Nodes outside a corrupted tree have the level -1. They are excluded, because -1 and the root's
@@ -126,7 +129,11 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether the levels of any two leaves of SP differ by at most 1."""
+    """Check whether the levels of any two leaves of the tree SP differ by at most 1.
+
+    In fact, the deepest leaf is on the level of the diameter. The highest leaf is on level k, or on
+    level 3 for k = 2 and n >= 4.
+    """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
@@ -148,7 +155,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
-    """Check that in S_{4,2} all leaves of SP are on the level of the first leaf."""
+    """Check that in S_{4,2} all leaves of the tree SP are on the level of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=leaf)
@@ -180,7 +187,7 @@ def _farthest_forms(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form that the paper's proof lists, and which an omitted form.
 
-    The forms describe the cycles and chains of the nodes that are farthest from Id.
+    The forms describe the cycles and chains of the nodes that are farthest from the identity Id.
 
     Args:
         n: number of symbols.
@@ -213,7 +220,10 @@ def _farthest_forms(
 
 @checks("NK.S51-EC", given=one_tree)
 def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees."""
+    """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees.
+
+    In fact, cyclic shifts of the dimensions 2..k do so, and of 2..n for k = 1 and k = n-1.
+    """
     n, k = check.n_and_k
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
@@ -236,7 +246,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
 def _count_reached(
     check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """Return how often the paths of SP from Id reach each node if their dimensions are replaced.
+    """Return how often each node is reached if the dimensions on the paths of SP are replaced.
 
     The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the brackets
     (missing symbols) are sorted at every node.
@@ -260,7 +270,10 @@ def _count_reached(
 def _exchange(
     labels: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
 ) -> NDArray[np.uint8]:
-    """Return labels in which the first symbol and the symbol at a position (from 0) are swapped."""
+    """Return labels in which the first symbol and the symbol at a position (from 0) are swapped.
+
+    With ``in_order``, the missing symbols, in positions k+1..n, are then sorted.
+    """
     exchanged = labels.copy()
     row = np.arange(len(labels))
     exchanged[row, 0] = labels[row, place]
@@ -273,7 +286,11 @@ def _exchange(
 
 @checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
-    """Compare the numbers of directed and undirected links of S_{n,k} with the stated number."""
+    """Compare the numbers of directed and undirected links of S_{n,k} with the stated number.
+
+    The stated number is (n-1)(N-1), where N is the number of nodes. In fact, S_{n,k} has N(n-1)
+    directed links, and half as many undirected links.
+    """
     n, k = check.n_and_k
     nodes = arrangements(n, k)
     heads = check.neighbours.astype(np.int64)
@@ -310,7 +327,8 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     """Compare the congestion of the trees SP(R_i(Id)) with the stated ceil(n/k) - 1.
 
-    The congestion is the largest number of trees that use the same directed link.
+    The congestion is the largest number of trees that use the same directed link. In fact, it is 1
+    for k = 1, and otherwise max{2, min{k-1, n-k}}.
     """
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
@@ -325,7 +343,10 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T6-Rn")
 def full_shift(check: ClaimCheck) -> None:
-    """Compare R_n(Id), the label 12..n shifted right by n, with the stated 23..n1."""
+    """Compare the label 12..n rotated right by n positions, R_n(Id), with the stated 23..n1.
+
+    In fact, R_n(Id) is 12..n, and the stated label is R_{n-1}(Id).
+    """
     n = check.n
     labels = permutations.labels(common.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
@@ -337,7 +358,11 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each MT(R_i(Id)) is a spanning tree with the undirected links of SP(R_i(Id))."""
+    """Check that each tree MT(R_i(Id)) spans and has the undirected links of SP(R_i(Id)).
+
+    SP(R_i(Id)) is the tree SP with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id)) is the
+    same tree after the path from Id to this root is reversed, which makes Id the root.
+    """
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
     for i, (row, tree) in enumerate(trees, start=1):
@@ -361,7 +386,10 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 
 @checks("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
-    """Check that the path from R_i(Id) to Id in SP(R_i(Id)) has k to D links; D is the diameter."""
+    """Check that the path from R_i(Id) to Id in the tree SP(R_i(Id)) has k to D links.
+
+    D is the diameter, and R_i(Id) the shifted root of the tree, for i = 1..n-1.
+    """
     n, k = check.n_and_k
     lengths = path_lengths(check)
     check.at_least("links of the path", lengths, k, i=np.arange(1, n))
@@ -370,7 +398,11 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the height of MT(R_i(Id)) with the diameter plus the path length in SP(R_i(Id))."""
+    """Compare the heights of the trees MT with the diameter plus a path length.
+
+    For i = 1..n-1, the path leads from R_i(Id), the shifted root of the tree SP(R_i(Id)), to Id. In
+    fact, the last tree is one level lower if n = 2k-1.
+    """
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)
@@ -386,7 +418,10 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
-    """Check whether the heights of the trees MT are at least k plus the diameter."""
+    """Check whether the heights of the trees MT are at least k plus the diameter.
+
+    In fact, the last tree is one level lower than this bound if n = 2k-1.
+    """
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)

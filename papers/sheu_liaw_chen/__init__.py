@@ -137,7 +137,7 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Check the number of steps of every executed stream of M messages against its closed form.
+    """Compare the steps of every executed stream of M messages with the closed form.
 
     Also check the order of growth of the closed form.
     """
@@ -166,7 +166,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message enters each substar but the source's exactly once.
+    """Check that the message enters every substar except the source's exactly once, by step 2.
 
     A substar is the set of nodes with the same last symbol; dimension n leads to other substars.
     """
@@ -279,7 +279,11 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("SLC.LB-oneport", memory=STREAMS)
 def one_port_bound(check: ClaimCheck) -> None:
-    """Check that a one-port step at most doubles the number of informed nodes."""
+    """Check that a one-port step at most doubles the number of informed nodes.
+
+    So a broadcast takes at least ceil(log2 n!) steps. Also check this bound on the steps, and the
+    bound's order of growth.
+    """
     nodes = factorial(check.n)
     for schedule, simulation in catalogue_broadcasts(check, "one"):
         # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
@@ -292,7 +296,11 @@ def one_port_bound(check: ClaimCheck) -> None:
 
 @checks("SLC.LB-allport", memory=STREAMS)
 def all_port_bound(check: ClaimCheck) -> None:
-    """Check that a node at distance d from the source receives nothing before step d."""
+    """Check that a node at distance d from the source receives nothing before step d.
+
+    So a broadcast takes at least as many steps as the diameter. Also check this bound on the steps,
+    and the bound's order of growth.
+    """
     bound = diameter(check.n)
     check.equal("greatest distance", check.diameter, bound)
     for schedule, simulation in catalogue_broadcasts(check, "all"):

@@ -1,7 +1,7 @@
 """Checks of Tseng & Sheu 1997, Tables 1 and 2: start-up, transmission and overall times.
 
-A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
-message, which has p segments per tree. Numbers in brackets, such as [16], are references of the
+A time is a function of n, the start-up time T_s, and the transmission time b = m T_c of a message.
+The message has p segments per tree. Numbers in brackets, such as [16], are references of the
 paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about Algorithm 2
 in Table 2.
 """
@@ -40,24 +40,35 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [16]: time (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [16], with the time (2n-4+p)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    """
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of Day [7]: time (D_n-1+p)(T_s + b/p), where D_n is the diameter."""
+    """Return the pipeline of Day [7], with the time (D_n-1+p)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    D_n is the diameter.
+    """
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [17]: time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return the pipeline of Sheu et al. [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p).
+
+    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    """
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 1, equation (3): time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of Theorem 1, with the time (h+p-1)(T_s + 2b/(p(n-1))).
 
-    Lemma 5 states the height h.
+    Equation (3) states the time, and Lemma 5 the height h. T_s is the start-up time, b the
+    transmission time of the message, and p the number of segments per tree.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -113,12 +124,18 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}."""
+    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}.
+
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    """
     return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}.
+
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    """
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
 
@@ -338,7 +355,8 @@ def short_necklaces_squared(n: int) -> Number:
     Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
     rotation. A power of order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and
     L^g g! nodes commute with the power. The number L^g g! is largest for L = 2, where it is
-    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
+    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers, so fewer than
+    (n-1) sqrt(n!) nodes are in short necklaces.
     """
     return (n - 1) ** 2 * factorial(n)
 
@@ -367,7 +385,8 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check whether the allgather on rotated Hamiltonian paths takes the stated time.
 
-    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c.
+    The stated time is (n-1)! T_s + (n!-1)/(n-1) m T_c. In fact, T_s and m T_c both have the factor
+    ceil((n!-1)/(n-1)).
     """
     n = check.n
     allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
@@ -418,7 +437,7 @@ def necklace_time(check: ClaimCheck) -> None:
     """Check whether the allgather on the necklace tree takes the stated time.
 
     The stated time is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed
-    level by level.
+    level by level. In fact, the transmission time is longer than stated.
     """
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)
@@ -453,7 +472,7 @@ OURS: dict[str, tuple[str, str | None]] = {
 
 
 def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
-    """Check the time of the allgather of Algorithm 2, and an order of growth in Table 2.
+    """Check the time of Algorithm 2, an allgather, and an order of growth in Table 2.
 
     The argument ``cell`` is a value of `OURS`.
     """
@@ -473,7 +492,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that the papers only cite Misic's algorithm; this cell is its only closed form."""
+    """Record that Misic's algorithm is only cited, and only this cell states its time."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -326,7 +326,8 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(n^2 T_s) for short messages.
 
-    Also check that this time is O(n/log n) times the bound of Lemma 1.
+    A message is short if m T_c <= n^2 T_s. Also check that this time is O(n/log n) times the bound
+    of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
@@ -344,7 +345,8 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(m T_c) for long messages.
 
-    Also check that this time is O(1) times the bound of Lemma 1.
+    A message is long if m T_c >= n^2 T_s. Also check that this time is O(1) times the bound of
+    Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
@@ -372,7 +374,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that in Algorithm 2's one-port allgather, the largest packets add up to n!-1 messages.
 
-    The bound of Lemma 2 contains this number.
+    This is the number of messages in the transmission term of Lemma 2's bound.
     """
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
@@ -398,9 +400,11 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check that Theorems 1 and 2 improve on earlier broadcast times by factors n and log n.
+    """Check by how much Theorems 1 and 2 improve on the times of earlier broadcasts.
 
-    Sheu et al. [16] and [17] describe the earlier broadcasts. Constant factors are ignored.
+    The broadcast of Sheu et al. [16] must take n times as long as Theorem 1 states, and the
+    broadcast of Sheu et al. [17] log n times as long as Theorem 2 states. Constant factors are
+    ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)

@@ -73,9 +73,9 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
-    """Return the label change LC(x, T): the image of the tree T under the translation by x.
+    """Return the label change LC(x, T), the image of the tree T under the translation by x.
 
-    Node y becomes x∘y, and links keep their dimensions.
+    Node y becomes x∘y, its image under the translation, and links keep their dimensions.
     """
     image = stars.translation(network, x)
     row = np.zeros_like(tree.row)
@@ -84,7 +84,7 @@ def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
 
 
 def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
-    """Return the dimension change DC(i, T): each link's dimension in the tree T grows by i.
+    """Return the dimension change DC(i, T), which adds i to every link's dimension in the tree T.
 
     A path from the root over the dimensions d1, d2, .. becomes the path over d1 + i, d2 + i, ..;
     dimensions are counted cyclically from 2 to n.
@@ -112,8 +112,8 @@ def link_loads(
     Trees for all nodes x and for i = 0, .., changes - 1 are counted.
 
     Returns:
-        The loads of links from parent to child, int64 ``[levels, nodes, ports]``; and the number of
-        nodes of T on each level, from level 1.
+        Two arrays: the loads of links from parent to child, int64 ``[levels, nodes, ports]``, and
+        the number of nodes of T on each level, int64 ``[levels]``. The first level is level 1.
     """
     images = stars.translations(network)
     parent = network.parents(tree.row)
@@ -162,10 +162,10 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 
 
 def tree_with_detour(network: CachedTopology) -> Tree | None:
-    """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
+    """Return a tree whose height is the diameter, but which is not a shortest-path tree.
 
-    One node has a path that is longer than its distance. All other nodes have the shortest paths
-    that avoid this node.
+    The tree is rooted at the identity. One node has a path that is longer than the node's distance.
+    All other nodes have the shortest paths that avoid this node.
 
     Returns:
         The tree, or None if no such tree is found.
@@ -215,7 +215,8 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
 
-    The trees must equal starcast's `label-change`. On S_4, also check the paper's example.
+    LC(x, T) is the image of a tree T under the translation by node x. The changed trees must equal
+    starcast's `label-change`. On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -291,7 +292,10 @@ def dimension_words(check: ClaimCheck, row: NDArray[np.uint8]) -> list[str]:
 
 @checks("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
-    """Check that the n-1 trees LC(x, DC(i,T)) are spanning trees rooted at x."""
+    """Check that the n-1 trees LC(x, DC(i, T)) of a tree T are spanning trees rooted at x.
+
+    DC(i, T) is a dimension change of T, and LC(x, .) the label change by node x.
+    """
     for tree in sample_trees(check):
         numbers = range(check.n - 1)
         changes = [dimension_change(check, tree, i) for i in numbers]
@@ -307,9 +311,10 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, each link is in as many changed trees as the level has nodes.
+    """Check that the changed trees of a tree use all links equally often on each level.
 
-    The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i.
+    The changed trees of a tree T are LC(x, DC(i, T)), for all nodes x and all i. On each level, the
+    number of changed trees that use a link must equal the number of nodes of T on this level.
     """
     for tree in sample_trees(check, other_roots=True):
         loads, profile = link_loads(check, tree, check.n - 1)
@@ -336,7 +341,8 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check whether the translates of a tree use all links equally often.
 
-    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8].
+    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8]. In fact, the
+    number of translates that use a link depends on the link's dimension.
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
@@ -361,7 +367,8 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
-    If n > 4, one of these trees has height D_n without being a tree of shortest paths.
+    If n > 4, the height of one of these trees is the diameter, although the tree is not a
+    shortest-path tree.
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)

@@ -183,7 +183,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("TS.L4", given=ClaimCheck.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
-    """Check that at most two of the greedy trees L(rho^i(r)) use a link towards their roots."""
+    """Check that at most two greedy trees L(rho^i(r)) use the same link towards their roots."""
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=root)
@@ -192,7 +192,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is spanning, and that it is a greedy tree with p_i reversed.
+    """Check that every tree L-hat is a spanning tree, namely a greedy tree with p_i reversed.
 
     `ShiftPath` defines the path p_i.
     """
@@ -260,7 +260,7 @@ def greatest_height(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that at most two of the trees L-hat use a directed link."""
+    """Check that at most two of the trees L-hat use the same directed link."""
     n = check.n
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
@@ -316,7 +316,10 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
 
 
 def shift_cycles(n: int, i: int) -> list[list[int]]:
-    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i; formula (2), positions from 0."""
+    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i, as formula (2) states them.
+
+    Positions are counted from 0.
+    """
     count = gcd(n, i)
     return [[(k + turn * i) % n for turn in range(n // count)] for k in range(count)]
 
