@@ -147,7 +147,7 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return, for each send, the numbers of the packets that must arrive before it can begin.
+    """Return, for each send, the indices of the packets that must arrive before the send begins.
 
     Returns:
         Two lists. The first contains the packets, send by send. The second contains, for each send,

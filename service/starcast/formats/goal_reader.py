@@ -381,7 +381,7 @@ class _Reader:
         return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
-        """Match sends with receives, and return the operation numbers of both as parallel arrays.
+        """Match sends with receives, and return the indices of both as parallel arrays.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """

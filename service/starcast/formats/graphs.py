@@ -1,9 +1,9 @@
 """Convert topologies and forests to objects of graph libraries and to files of graph tools.
 
 The objects are those of networkx, igraph and scipy.sparse. Each library is installed by an extra of
-the same name, and is imported on demand. Nodes are ranks, with labels as attributes; files number
-them from 0 or, if the format requires it, from 1. For large topologies, working with arrays is
-faster, because networkx creates Python objects for every edge.
+the same name, and is imported on demand. Nodes are ranks, with labels as attributes. In files,
+nodes are numbered from 0 or, if the format requires it, from 1. For large topologies, working with
+arrays is faster, because networkx creates Python objects for every edge.
 """
 
 import json

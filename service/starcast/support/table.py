@@ -193,9 +193,9 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return arguments of `booktabs` for each LaTeX table; subclasses may override this method.
+        """Return, for each LaTeX table, the arguments of `booktabs` by name.
 
-        The rows in these arguments are dictionaries.
+        The argument ``rows`` has one dictionary per table row. Subclasses may override this method.
         """
         return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 

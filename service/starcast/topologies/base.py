@@ -159,8 +159,8 @@ class Topology(Displayable, ABC):
     def distance_sum(self) -> int:
         """The sum of the distances from a node to all others, which is the same for every node.
 
-        For topologies without translations, the sum over all ordered pairs of endpoints. The sum is
-        n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        In topologies without translations, it is the sum over all ordered pairs of endpoints. The
+        sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
@@ -185,7 +185,7 @@ class Topology(Displayable, ABC):
         translations, all nodes are equivalent, and the result is 0.
 
         Raises:
-            LimitError: more than `MAX_SEARCHES` breadth-first searches are needed.
+            LimitError: finding the centre needs more than `MAX_SEARCHES` breadth-first searches.
         """
         if self._centre is None:
             raise LimitError(
@@ -233,7 +233,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of every port, uint8 ``[256]``; 0 where no port has the index."""
+        """Return the reverse ports, indexed by port, uint8 ``[256]``; 0 at all other indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -488,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter; None if the topology is too large a network to compute it exactly."""
+    """Return the diameter, or None for a network that is too large for an exact computation."""
     try:
         return topology.diameter
     except LimitError:

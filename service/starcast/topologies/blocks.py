@@ -156,11 +156,11 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """Return the first rank of each block that can be reached by replacing the first symbol.
+    """Return the lowest rank in each block that is reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, indexed by the block before the replacement, and by the index of the
-        new first symbol in the rest of that block.
+        int32 ``[blocks, r]``. The first index is the block before the replacement; the second is
+        the index of the new first symbol in the rest of this block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -338,9 +338,9 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return twice the number of given positions that are fixed points, for each suffix pattern.
 
     Returns:
-        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
-        index, in the rest, of the root's symbol at this position; m if the prefix has the symbol.
-        The second index is the rank of the pattern.
+        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per given
+        position. The digit is the index, in the rest, of the root's symbol at this position, or m
+        if the prefix has this symbol. The second index is the rank of the pattern.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -363,9 +363,10 @@ def _through_prefix(
         width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
-        Two arrays: for each block the number of cycles within the prefix minus twice the number of
-        its fixed points, int64 ``[blocks]``; and for each symbol of the rest the suffix position,
-        counted from 0, at which the path from it leaves the prefix, int16 ``[blocks, symbols]``.
+        Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
+        the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
+        symbols]``, has for each symbol of the rest the suffix position, counted from 0, at which
+        the path from this symbol leaves the prefix.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

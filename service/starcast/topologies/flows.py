@@ -7,9 +7,9 @@ the maximum flow from one node to another is the largest number of paths that sh
 
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
 spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
-directions, which is the case on every topology today, this number is the same for all roots: the
-links that enter a set of nodes have the same total capacity as the links that leave the set, so a
-cut limits the flows from a root on either side.
+directions, which is the case on every topology today, this number is the same for all roots. The
+links that enter a set of nodes then have the same total capacity as the links that leave the set,
+so a cut imposes the same limit on flows from a root inside the set and from a root outside.
 """
 
 from collections.abc import Callable

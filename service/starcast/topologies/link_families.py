@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u_i, from u_i to v_i, and from v_i to v_(i+k)."""
+    """Yield the links of a ring of nodes u_i, links from u_i to v_i, and from v_i to v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"

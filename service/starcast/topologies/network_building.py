@@ -423,7 +423,7 @@ def _at(links: LinkList, number: int) -> str:
 
 
 def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
-    """Return the largest number of which all capacities are integer multiples.
+    """Return the greatest common divisor of the capacities, which may be fractions.
 
     Args:
         capacities: the capacity of each link.

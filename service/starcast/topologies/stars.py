@@ -16,8 +16,8 @@ list of coefficients: entry d counts the arrangements at distance d. The distanc
 these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
 
 * Each cycle of two or more positions costs its length + 1.
-* External chains begin with a symbol that the root lacks. If there are any, all of them together
-  cost their number of positions + the number of chains + 1.
+* External chains begin with a symbol that the root lacks. If there are external chains, their
+  total cost is the number of their positions + the number of chains + 1.
 * If position 1 is on such a cycle or chain, the distance is 2 smaller.
 """
 
