@@ -288,7 +288,7 @@ def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
     is n-1 times as long. The number of steps is an upper bound, because 2D bounds the height
     (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
     segment per packet, but a packet may have as many segments as the congestion of the trees. For k
-    = 1 and n > 2 both numbers are exact.
+    = 1 and n > 2 the steps and the bytes are exact.
     """
     note = "2D can exceed the trees' height; the bytes are too few where trees share a link"
     if topology.k == 1 and topology.n > 2:

@@ -133,7 +133,10 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 
 
 def list_layouts(topology: Topology) -> list[dict[str, Any]]:
-    """Return name, description and periods of each layout of a topology, the default one first."""
+    """Return the ``name``, ``description`` and ``periods`` of each layout of a topology.
+
+    The default layout is the first. The periods are those of `find_periods`.
+    """
     return [
         {
             "name": name,

@@ -115,7 +115,7 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     """Add a subtree to the right of other subtrees, by extending the common contours ``merged``.
 
     Args:
-        merged: the outer contours of the other subtrees together; changed in place.
+        merged: the outer contours of the other subtrees together; modified in place.
         contour: the contours of the new subtree, relative to its root.
         position: the position of the new subtree's root.
     """

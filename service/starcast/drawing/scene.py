@@ -147,7 +147,7 @@ class Scene(NamedTuple):
 
     Attributes:
         topology: the topology of the nodes.
-        lines: lines below the title.
+        lines: the lines of text below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; empty for a drawing without a legend.
         animated: whether the drawing is an animation, in which the first panel is the background

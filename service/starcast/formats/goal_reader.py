@@ -86,10 +86,12 @@ def schedule_from_goal(
     """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
-    files, a send carries one unit, and `requires` determines its step: the first step after all
-    sends on which the send depends and, in the one-port model, after the sends that the node could
-    begin earlier. GOAL files do not name the carried units, and tags need not be unit numbers.
-    Units are derived from the sends:
+    files, a send carries one unit, and `requires` determines its step. This is the first step after
+    all sends on which the send depends. In the one-port model, this step is also after all sends
+    that the node could begin earlier.
+
+    Without comments, the carried units are not named, and tags need not be unit numbers. Units are
+    therefore derived from the sends:
 
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
@@ -106,9 +108,9 @@ def schedule_from_goal(
 
     Raises:
         InputError: the file cannot be read, is not a GOAL file, has a send without a matching
-            receive, sends between nodes that are not linked, or has no comments on units although
-            the collective is a reduction or the sends do not determine the units. The message
-            names file and line.
+            receive, sends between nodes that are not linked, or has no comments with units,
+            which are necessary for a reduction, and if the sends do not determine the units. The
+            message names file and line.
         LimitError: the file has too many operations.
         RejectedError: the file has no comments, and its sends do not form the collective, because
             a node sends a unit that it does not hold.

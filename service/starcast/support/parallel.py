@@ -482,7 +482,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 
 
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
-    """Receive a call and perform it; return its result, or None and its error."""
+    """Perform a received call; return its result and None or, if it fails, None and its error."""
     received = connection.recv_bytes()
     try:
         # Unpickling is within the try block, because it imports modules, and an import can fail.

@@ -168,7 +168,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        For topologies without translations, return how many ordered pairs of endpoints have each
+        In topologies without translations, return the number of ordered pairs of endpoints at each
         distance instead.
         """
 

@@ -173,7 +173,7 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the results of `_exchange` for ``smaller`` = 0..r as two arrays ``[r + 1, size]``."""
+    """Return the two arrays of `_exchange`, ``[r + 1, size]``, indexed first by ``smaller``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     new_symbols, patterns = zip(
         *(_exchange(n, k, port, smaller) for smaller in numbers), strict=True
@@ -188,11 +188,11 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
         n: the number of symbols.
         k: the length of labels.
         port: a port outside the prefix.
-        smaller: how many symbols of the rest are smaller than the old first symbol.
+        smaller: the number of symbols in the rest that are smaller than the old first symbol.
 
     Returns:
-        For each pattern, the new first symbol (as an index in the rest), and the rank of the new
-        pattern; both ``[size]``.
+        Two arrays ``[size]``, indexed by the old pattern: the new first symbol, as an index in the
+        rest, and the rank of the new pattern.
     """
     blocks = _blocks(n, k)
     patterns = blocks.patterns
