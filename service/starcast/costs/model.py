@@ -133,8 +133,9 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum over these packets of the number of units, divided by the link's capacity.
-        latency: the sum over these packets of the link's latency.
+        units: the sum over these packets, in which each packet counts with its number of units
+            divided by the capacity of its link.
+        latency: the sum of the latencies of these packets' links.
         source: the value of `Cost.source` for a cost that is computed from this work.
     """
 

@@ -50,10 +50,10 @@ def tree_height(topology: Topology, construction: str) -> int:
 
     The tree is built only if no formula for its height is known.
 
-    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
-    its construction attaches a leaf to the end of one path, because the ends are rotations of one
-    another and so one of them begins with n. Tseng & Sheu (section 6.2) state a height of about
-    (n-1)!.
+    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. The ends of the paths are
+    rotations of one another, so one end begins with n. For n >= 3, phase 2 of the construction
+    attaches a leaf to this end, and the height is (n-1)! + 1. Tseng & Sheu (section 6.2) state a
+    height of about (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):

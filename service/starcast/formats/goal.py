@@ -27,9 +27,9 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units. In the all-port model, a send also requires the
-    previous packet on its link; in the one-port model, the previous packet from its node. In the
-    all-port model, nodes have a network interface per port, so that ports do not wait for each
+    A send requires the receives of its units. In the one-port model, a send also requires the
+    previous packet from its node. In the all-port model, it requires the previous packet on its
+    link instead, and nodes have a network interface per port, so that ports do not wait for each
     other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs

@@ -108,9 +108,9 @@ def schedule_from_goal(
 
     Raises:
         InputError: the file cannot be read, is not a GOAL file, has a send without a matching
-            receive, sends between nodes that are not linked, or has no comments with units,
-            which are necessary for a reduction, and if the sends do not determine the units. The
-            message names file and line.
+            receive, sends between nodes that are not linked, or lacks comments with units
+            (which a reduction needs, and any collective whose sends do not determine the units).
+            The message names file and line.
         LimitError: the file has too many operations.
         RejectedError: the file has no comments, and its sends do not form the collective, because
             a node sends a unit that it does not hold.
@@ -138,7 +138,7 @@ def schedule_from_goal(
 
 
 def _view(values: Any) -> memoryview:
-    """Return a memory view of an array, which mypy on Python 3.11 does not accept as a buffer."""
+    """Return a memory view of an array; mypy on Python 3.11 does not accept arrays as buffers."""
     return memoryview(values)
 
 

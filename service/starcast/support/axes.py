@@ -2,8 +2,8 @@
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
 the command-line options, the columns of the table ``run`` and its views, the experiment files, the
-types of the HTTP API, and which runs a comparison matches. A new axis also needs a migration that
-adds a column, and code that takes the axis into account in executions.
+types of the HTTP API, and the values in which compared runs must agree. A new axis also needs a
+migration that adds a column, and code that takes the axis into account in executions.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """

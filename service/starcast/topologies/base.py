@@ -125,7 +125,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether `neighbours` reads `kept_table`, as in small topologies of some families."""
+        """Whether `neighbours` reads `kept_table`; True for small topologies of some families."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property

@@ -66,8 +66,8 @@ _known: dict[str, "Network"] = {}
 class Network(Topology):
     """A connected graph that is given by its links; `starcast.network` builds one.
 
-    Endpoints are ranked before switches. Within each group, nodes are ranked by label: numbers by
-    value, then other labels by code points.
+    Endpoints are ranked before switches. Within each group, nodes are ranked by label. Labels
+    that are numbers come first, by value; all others follow, by code points.
 
     Args:
         name: the first part of the spec.
