@@ -369,7 +369,8 @@ def lower_bound(
       model;
     * allgather, scatter, gather: the same with (N-1) m in place of m;
     * alltoall: the same with t m, where t is the sum of all distances from a node;
-    * reduce: the bound of broadcast; reduce-scatter: the bound of allgather (by reversal);
+    * reduce: the bound of a broadcast, by reversal;
+    * reduce-scatter: the bound of an allgather, by reversal;
     * allreduce: the same with 2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D
       steps, all nodes can send each other whole vectors.
 
@@ -527,7 +528,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the bound on steps of unit messages: a paper's table, or "starcast"."""
+    """Return the source of the bound on steps for unit messages, a paper's table or "starcast"."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

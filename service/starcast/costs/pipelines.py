@@ -23,7 +23,7 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the steps of a one-port broadcast by substars: the sum of ceil(log2 i), i = 2..n.
+    """Return the steps of a one-port broadcast by substars, the sum of ceil(log2 i) for i = 2..n.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -93,10 +93,10 @@ def _pipeline(
     trees: int = 1,
     packet: Fraction | None = None,
 ) -> Form:
-    """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
+    """Return the cost formula of a pipeline of p segments along trees.
 
-    The argument ``packet`` is the size of a packet, divided by the size of the message (default: a
-    packet holds one segment).
+    The pipeline takes height + p - 1 slots. The argument ``packet`` is the size of a packet,
+    divided by the size of the message (default: a packet holds one segment).
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees

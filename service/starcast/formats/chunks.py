@@ -38,7 +38,7 @@ _UNNAMED = ("scatter", "gather")
 def find_mismatch(
     name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
 ) -> str | None:
-    """Return how the header of a file differs from the topology and collective of the user.
+    """Compare the header of a file with the topology and the collective that a user specified.
 
     Args:
         name: the collective in the file.

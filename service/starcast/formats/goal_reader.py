@@ -108,9 +108,9 @@ def schedule_from_goal(
 
     Raises:
         InputError: the file cannot be read, is not a GOAL file, has a send without a matching
-            receive, sends between nodes that are not linked, or lacks comments with units
-            (which a reduction needs, and any collective whose sends do not determine the units).
-            The message names file and line.
+            receive, sends between nodes that are not linked, or lacks necessary comments.
+            Comments with units are necessary for a reduction, and if the sends do not determine the
+            units. The message names file and line.
         LimitError: the file has too many operations.
         RejectedError: the file has no comments, and its sends do not form the collective, because
             a node sends a unit that it does not hold.

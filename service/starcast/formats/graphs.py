@@ -322,7 +322,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Return the number of nodes encoded for graph6: the codes of 1, 4 or 8 characters."""
+    """Encode a number of nodes for graph6, as the codes of 1, 4 or 8 characters."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])

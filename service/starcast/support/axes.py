@@ -291,8 +291,8 @@ class Parameters:
         messages: number of unit messages in the schedule; 1 if the algorithm has no such
             argument.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        root: the root of a collective that has one: a label or the word ``centre``. None stands for
-            the node of rank 0, whose label depends on the topology. Runs stored before the axis
+        root: for collectives with a root, the root's label or the word ``centre``. None stands
+            for the node of rank 0, whose label depends on the topology. Runs stored before the axis
             existed have the root None. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.

@@ -49,7 +49,7 @@ class Run(Parameters):
         missing: number of (node, unit) pairs that the faults left undelivered.
         status: ``complete`` or ``failed``.
         error: the reason why the run failed; None if it is complete.
-        timings: the duration of each phase in seconds, by phase: build, verify, simulate, price.
+        timings: the duration in seconds of each phase (build, verify, simulate, price), by phase.
         provenance: code, libraries and machine that produced the run.
         started_at: when the execution began.
         finished_at: when the costs were computed.

@@ -32,7 +32,7 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that returns an array's values at the neighbours of a chunk of nodes.
+    """Return a function that reads a node array at the neighbours of the nodes in a chunk.
 
     The function keeps the ranks of the last chunk's neighbours, because callers read several arrays
     per chunk.

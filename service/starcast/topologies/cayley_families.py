@@ -75,7 +75,7 @@ class Hypercube(Topology):
         return self._xor(rank)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return the labels of nodes: the d bits of each rank, the most significant bit first."""
+        """Return the labels of nodes, which are the d bits of each rank, most significant first."""
         if ranks is None:
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
@@ -194,7 +194,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus: moves by one in either direction of one dimension."""
+    """Return the generators of a torus, which move by one in either direction of a dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

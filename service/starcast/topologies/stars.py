@@ -161,7 +161,7 @@ class ArrangementGraph(Topology):
 class Star(ArrangementGraph):
     """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2).
 
-    Distances: the number of displaced symbols, plus the number of cycles of length two or more,
+    A distance is the number of displaced symbols, plus the number of cycles of length two or more,
     minus 2 if the first symbol is displaced. The translation that maps the identity to q maps x to
     (q[x_1], .., q[x_n]).
     """
