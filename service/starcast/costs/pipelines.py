@@ -212,7 +212,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     write n log2 n for S and log2 n for k, which are not integers.
 
     Without segments the algorithm takes S steps, like the algorithms cited as [2] and [12]. Unlike
-    these, it can be pipelined, because no node receives a message twice.
+    those algorithms, it can be pipelined, because no node receives a message twice.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")

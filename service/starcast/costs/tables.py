@@ -391,8 +391,8 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
     """Return the row with the lower bound for unit messages on the given topology.
 
-    The topology is that of the table, or the hypercube with which it is compared (Table 6 of
-    Fragopoulou & Akl 1993, Table 4 of Fragopoulou & Akl 1996).
+    The given topology is the table's, or the hypercube with which the table's topology is compared
+    (as in Fragopoulou & Akl 1993, Table 6, and 1996, Table 4).
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)

@@ -163,7 +163,7 @@ class Scene(NamedTuple):
 
 
 def shape_of(topology: Topology, rank: int) -> str:
-    """Return the shape in which a node is drawn: a value for `Node.shape`."""
+    """Return the shape in which a node is drawn, as a value for `Node.shape`."""
     if topology.endpoints == topology.nodes:
         return ""
     return "square" if rank >= topology.endpoints else "round"

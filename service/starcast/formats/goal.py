@@ -151,8 +151,8 @@ def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], lis
 
     Returns:
         Two lists. The first contains the packets, send by send. The second contains, for each send,
-        the index in the first list at which its packets begin; its last entry is the length of the
-        first list.
+        the index in the first list at which the send's packets begin, and at the end the length of
+        the first list.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

@@ -386,8 +386,9 @@ def _children(edges: Edges, tree: int) -> dict[int, list[int]]:
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
-    Each item is a tuple (node, whether the node is entered, whether the node is its parent's first
-    child). There is no recursion, because the height of a tree may be close to its number of nodes.
+    Each item is a tuple of the node and two flags. The first flag is True on entry, the second if
+    the node is its parent's first child. There is no recursion, because the height of a tree may be
+    close to its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

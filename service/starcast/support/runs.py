@@ -42,8 +42,8 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: number of unit messages; a run must state it, because it cannot be derived if the
-            run's algorithm is unknown on this machine.
+        messages: number of unit messages. A run must state this number, because it cannot be
+            derived if the run's algorithm is unknown on this machine.
         message_units: number of units into which a message is split; None in runs that older
             versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.

@@ -360,7 +360,7 @@ class Topology(Displayable, ABC):
 
         Args:
             root: label or rank of the node to which the translation maps the identity.
-            ports: for each node one of its ports, which selects a link, or 0; uint8 ``[nodes]``.
+            ports: for each node, the port of one of its links, or 0 for no link; uint8 ``[nodes]``.
 
         Returns:
             For each node, the port of its translated link at its translated node, or 0; uint8
@@ -567,8 +567,8 @@ def find_ports(
 
     Args:
         topology: the topology of the nodes.
-        sender: int ``[rows]``, ranks.
-        receiver: int ``[rows]``, ranks.
+        sender: the ranks of the senders, int ``[rows]``.
+        receiver: the ranks of the receivers, int ``[rows]``.
         table: the topology's table of neighbours, to avoid computing it in every call.
 
     Returns:

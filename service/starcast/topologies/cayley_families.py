@@ -22,7 +22,7 @@ SMALLEST, LARGEST = 1, 28
 
 
 class Hypercube(Topology):
-    """Q_d for 1 <= d <= 28: 2^d nodes, degree and diameter d.
+    """The hypercube Q_d for 1 <= d <= 28, with 2^d nodes, degree d and diameter d.
 
     The rank of a node is its label read as a binary number.
     """
@@ -181,7 +181,10 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Return the generators that rotate the symbols in positions 1, 2 and i in either direction."""
+    """Return the generators that rotate the symbols in positions 1, 2 and i, for i = 3..n.
+
+    There is a generator for either direction of rotation.
+    """
     generators = []
     for i in range(3, n + 1):
         for first, second, third in ((2, i, 1), (i, 1, 2)):

@@ -213,8 +213,9 @@ class FlowNetwork:
         """Return a minimum cut that has the root inside and at least one other endpoint outside.
 
         If all capacities are 1 and there are no switches, only flows to the nodes of a dominating
-        set are needed: if every node has at least d links, each side of a cut of fewer than d links
-        has a node with all neighbours on the same side (Matula 1987).
+        set are needed. If every node has at least d links, each side of a cut of fewer than d links
+        has a node with all neighbours on the same side (Matula 1987), and therefore a node of the
+        dominating set.
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)
