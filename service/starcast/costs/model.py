@@ -54,8 +54,8 @@ class Cost:
 
     Attributes:
         steps: the number of steps (slots, sub-slots); None if the source states only a time.
-        start_ups: the number of start-ups one after another, the coefficient of T_s.
-        bytes: the number of bytes sent one after another, the coefficient of T_c.
+        start_ups: the number of successive start-ups, which is the coefficient of T_s.
+        bytes: the number of bytes sent in succession, which is the coefficient of T_c.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
@@ -80,8 +80,8 @@ class Form:
 
     Attributes:
         start_ups: the coefficient of T_s.
-        bytes_per_m: the coefficient of m T_c: the number of bytes sent one after another for each
-            byte of the message.
+        bytes_per_m: the coefficient of m T_c, which is the number of bytes sent in succession for
+            each byte of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
         steps: the number of steps; None if the source states only a time.

@@ -358,6 +358,6 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _summarize(forest: Forest) -> str:
-    """Return the subtitle of a forest's drawing: number of trees, height and congestion."""
+    """Return the subtitle of a forest's drawing, with number of trees, height and congestion."""
     trees = pluralize(forest.trees, "tree")
     return f"{trees}, height {forest.height}, congestion {forest.congestion}"

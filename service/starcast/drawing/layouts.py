@@ -286,8 +286,8 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
     The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
-    drawing is rotated by one substar, each node moves to the position of the node in which all
-    symbols are larger by 1, cyclically.
+    drawing is rotated by one substar, each node moves to the position of the node in which every
+    symbol s is replaced by s+1, and n by 1.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)

@@ -415,7 +415,7 @@ class _Reader:
     def _derive_steps(
         self, operations: _OperationTable, sends: Indices, receives: Indices
     ) -> Indices:
-        """Return the step of each send: the first step after all sends on which it depends.
+        """Return the step of each send, the first step after all sends on which the send depends.
 
         In the one-port model, a node sends one packet per step, in the order in which its sends can
         begin, then in the order of the file; a packet waits until its receiver has a free step. For

@@ -247,7 +247,7 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file: one line per node, with the numbers of its neighbours (from 1).
+    """Yield a METIS graph file, in which the line of a node lists its neighbours, numbered from 1.
 
     Capacities are written as link weights, unless all capacities are 1.
     """
@@ -297,7 +297,7 @@ def _neighbour_lists(
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:
-    """Yield a graph6 line: the upper triangle of the adjacency matrix, with six bits per byte.
+    """Yield a graph6 line, the upper triangle of the adjacency matrix with six bits per byte.
 
     Raises:
         LimitError: the matrix does not fit into memory.

@@ -92,7 +92,7 @@ class Block:
 
 @dataclass
 class Gpu:
-    """A GPU: the number of chunks in its buffers ``i``, ``o`` and ``s``, and its thread blocks."""
+    """A GPU, with the sizes in chunks of its buffers ``i``, ``o``, ``s``, and its thread blocks."""
 
     rank: int
     chunks: dict[str, int]

@@ -195,7 +195,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of one axis: a parameter of runs.
+    """The declaration of one axis, which is a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.

@@ -90,7 +90,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
 def is_numeric(values: Iterable[object]) -> bool:
     """Return whether all values of a column are numbers or None, and at least one is a number.
 
-    Truth values are not numbers, because tables show them as words.
+    Booleans do not count as numbers, because tables show Booleans as words.
     """
     types = {type(value) for value in values if value is not None}
     return bool(types) and all(

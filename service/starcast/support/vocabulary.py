@@ -72,7 +72,7 @@ Plot = Literal["time", "links"]
 
 
 class Format(StrEnum):
-    """Output format; each command, and each resource of the server, allows some of the formats."""
+    """An output format. Each command and each server resource allows some of the formats."""
 
     TABLE = "table"
     JSON = "json"

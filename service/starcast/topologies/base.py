@@ -179,7 +179,7 @@ class Topology(Displayable, ABC):
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     def centre(self) -> int:
-        """Return the rank of the centre: the endpoint with the smallest maximum distance to others.
+        """Return the rank of the centre, the endpoint with the smallest maximum distance to others.
 
         If several endpoints share this distance, the lowest rank is returned. In a topology with
         translations, all nodes are equivalent, and the result is 0.

@@ -230,7 +230,7 @@ def _order(values: NDArray[np.integer]) -> Perms:
 class _Relabelling(NodeArray):
     """A `NodeArray` of the patterns' ranks after renaming the symbols of each pattern.
 
-    The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
+    The subclasses set ``_order``, the new index of each symbol in the rest, ``[blocks, r]``.
     """
 
     _order: Perms

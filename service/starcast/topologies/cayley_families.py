@@ -39,7 +39,7 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """The diameter, d: the distance between two nodes that differ in all bits."""
+        """The diameter d, which is the distance between two nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ class Hypercube(Topology):
         return codes.view(f"<U{self.n}")[:, 0]
 
     def rank(self, label: str) -> int:
-        """Return the rank of a label: the label read as a binary number."""
+        """Return the rank of a label, which is the label read as a binary number."""
         if not isinstance(label, str):
             raise InputError(
                 f"{label!r} is not a label: labels are strings",

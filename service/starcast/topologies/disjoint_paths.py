@@ -47,8 +47,8 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the result has one node less than the number of disjoint paths:
-    removing the inner nodes separates the two nodes only if the link is removed as well.
+    If a link joins the two nodes, the inner nodes separate the two nodes only if this link is
+    removed as well. The result then has one node less than the number of disjoint paths.
 
     Args:
         topology: the topology that contains the two nodes.

@@ -109,7 +109,7 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut that separates many pairs of nodes, but has few links: a ball around a node.
+    """Return a cut around a ball of nodes; it separates many pairs of nodes, but has few links.
 
     The centre of the ball is a node at the maximum distance from node 0. The radius maximizes the
     number of separated pairs of endpoints per unit of capacity.

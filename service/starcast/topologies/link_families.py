@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield links from each word to its shifts: drop the first symbol and append any symbol."""
+    """Yield links from each word to its shifts, which end in a new symbol and lack the first."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )

@@ -416,7 +416,7 @@ def _read_numbers(
 
 
 def _at(links: LinkList, number: int) -> str:
-    """Return the beginning of a message about the link with the given index: line and ends."""
+    """Return the beginning of a message about a link, with the line and the ends of the link."""
     u, v = links.pairs[number]
     line = f"line {links.lines[number]}: " if links.lines else ""
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "

@@ -273,7 +273,7 @@ class Network(Topology):
         return int(np.flatnonzero(on_path & (from_first == from_first[last] // 2))[0])
 
     def port_links(self) -> NDArray[np.int32]:
-        """Return the links with their ports, int32 ``[links, 3]``: lower rank, higher rank, port.
+        """Return the lower rank, the higher rank and the port of each link, int32 ``[links, 3]``.
 
         The rows are sorted.
         """

@@ -232,7 +232,7 @@ class NkStar(ArrangementGraph):
 
     @property
     def diameter(self) -> int:
-        """The largest distance: 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
+        """The largest distance, which is 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
         n, k = self.n, self.k
         return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
