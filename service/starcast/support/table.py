@@ -288,7 +288,7 @@ def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any
 
 
 def as_rows(columns: Mapping[str, Any]) -> list[Row]:
-    """Convert numpy arrays of equal length, by column name, to rows: one dictionary per index."""
+    """Convert numpy arrays of equal length, given by column name, to one dictionary per row."""
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, line, strict=True)) for line in lines]
 

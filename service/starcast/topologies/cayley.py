@@ -175,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse, with p, and the sign of s, at position |s| if s is at position p."""
+        """Return the inverse, in which p, with the sign of s, is at |s| if symbol s is at p."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
