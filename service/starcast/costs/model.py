@@ -60,7 +60,7 @@ class Cost:
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
-        note: how an execution differs from a closed form; empty if it does not differ.
+        note: the difference between an execution and the closed form; empty if there is none.
     """
 
     steps: int | None
@@ -85,7 +85,7 @@ class Form:
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
         steps: the number of steps; None if the source states only a time.
-        note: how an execution differs from the formula; empty if it does not differ.
+        note: the difference between an execution and the formula; empty if there is none.
     """
 
     start_ups: int
@@ -119,7 +119,7 @@ def stepwise_form(
         packet: the size of a packet, divided by the size of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
-        note: how an execution differs from the formula.
+        note: the difference between an execution and the formula.
     """
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 

@@ -115,7 +115,7 @@ def _spread(
         start_ups: the number of start-ups, one per step.
         trees: the number of trees; each carries one unit, which is a part of the message.
         source: the paper, and the number of the theorem.
-        note: how an execution differs from the formula.
+        note: the difference between an execution and the formula.
     """
     others = topology.nodes - 1
     sent = topology.nodes * trees * others
@@ -310,7 +310,7 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 
     In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
     links of a level and a port carry the same number of bytes. The formula has n times too many
-    start-ups; besides, not all start-ups of the last step are needed.
+    start-ups. In addition, it counts start-ups of the last step that are not needed.
     """
     start_ups = topology.diameter * _sub_slots(topology, ports)
     note = ""

@@ -242,7 +242,7 @@ class CostRow:
         pieces: the number of segments or messages; None if the message is not split.
         real_pieces: the optimal real number of pieces; None unless the optimum was requested.
         arguments: the algorithm's arguments; None for a row that is not an algorithm.
-        note: remarks, such as how an execution differs from the closed form.
+        note: remarks, such as the difference between an execution and the closed form.
     """
 
     name: str

@@ -51,8 +51,8 @@ class Run(Parameters):
         error: the reason why the run failed; None if it is complete.
         timings: the duration in seconds of each phase (build, verify, simulate, price), by phase.
         provenance: code, libraries and machine that produced the run.
-        started_at: when the execution began.
-        finished_at: when the costs were computed.
+        started_at: the time at which the execution began.
+        finished_at: the time at which the costs had been computed.
         costs: the costs of every computed kind; empty for a failed run.
         id: the number of the run in the store; None if the run is not stored.
     """

@@ -278,7 +278,7 @@ class Topology(Displayable, ABC):
         return out
 
     def has_link(self, port: int) -> Mask:
-        """Return which nodes have a link at a port, bool ``[nodes]``."""
+        """Return a mask of the nodes that have a link at a port, bool ``[nodes]``."""
         return np.asarray(self.neighbours(port) != np.arange(self.nodes))
 
     def linked(self, node: int) -> list[int]:

@@ -33,7 +33,7 @@ class Cut(NamedTuple):
     """A set of some but not all nodes, and the total capacity of the directed links that leave it.
 
     Attributes:
-        inside: which nodes are in the set, bool ``[nodes]``.
+        inside: a mask of the nodes in the set, bool ``[nodes]``.
         capacity: the total capacity of the directed links that leave the set.
     """
 
@@ -153,8 +153,8 @@ class FlowNetwork:
     Args:
         topology: the topology whose links carry the flows.
         capacities: the capacity of each directed link, at least 0; see `Capacities`.
-        endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
-            all nodes. All other nodes only forward.
+        endpoints: a mask of the nodes that send and receive messages of their own, bool
+            ``[nodes]``; None for all nodes. All other nodes only forward.
     """
 
     def __init__(
