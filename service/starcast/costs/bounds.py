@@ -1,8 +1,9 @@
 """Lower bounds for any topology, from single nodes, cuts, and the total number of transmissions.
 
-A bound is the number of messages that some link has to carry one after another: the number of
-messages that must cross a cut, divided by the number of links in the cut; or the number of all
-transmissions, divided by the number of all links. Bounds are exact, and hold for every schedule.
+A bound is the number of messages that some link has to carry one after another. This is at least
+the number of messages that must cross a cut, divided by the number of links in the cut. It is also
+at least the number of all transmissions, divided by the number of all links. Bounds are exact, and
+hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -51,15 +52,22 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 
     * All transmissions share all directed links.
     * A cut divides the nodes into two sides, and the messages between the sides share the links of
-      the cut. Across a cut, a broadcast, reduce or allreduce needs one message; a scatter or gather
-      needs a message for each node of the side without the root; an allgather or reduce-scatter a
-      message for each node of the larger side; an alltoall a message for each pair of nodes on
-      different sides.
+      the cut.
 
-    The cuts are: a single node (the root in a scatter or gather, else a node with the fewest
-    links); a minimum cut; the set of nodes with the most nodes per leaving link (in a scatter or
-    gather, among the sets without the root, else among the sets without node 0); and the nodes up
-    to some distance from a node.
+    The number of messages that must cross a cut depends on the collective:
+
+    * broadcast, reduce, allreduce: one message;
+    * scatter, gather: one message for each node of the side without the root;
+    * allgather, reduce-scatter: one message for each node of the larger side;
+    * alltoall: one message for each pair of nodes on different sides.
+
+    One side of each cut is one of these sets:
+
+    * a single node: the root in a scatter or gather, else a node with the fewest links;
+    * a side of a minimum cut;
+    * among the sets without the root (in a scatter or gather) or without node 0 (otherwise), the
+      set with the most nodes per leaving link;
+    * the nodes up to some distance from a node.
 
     Args:
         topology: the topology.

@@ -54,8 +54,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    The broadcast takes N-1 transmissions, and as many rounds as the one-port-broadcast record that
-    comes with starcast.
+    The broadcast takes N-1 transmissions. The number of rounds is that of the one-port-broadcast
+    record that is shipped with starcast.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -91,9 +91,9 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of rounds is the one-port-broadcast record on S_m
-    that comes with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The broadcast has
-    N-1 transmissions.
+    Here m is the smaller of n and 9. The number of rounds is that of the one-port-broadcast record
+    on S_m that is shipped with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
+    broadcast has N-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -152,9 +152,9 @@ def doubling(topology: Topology, _ports: str) -> Form:
 
 
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
-    """Return the cost formula of an allreduce by a reduce-scatter and an allgather.
+    """Return a function that gives the cost formula of an allreduce in two parts.
 
-    Both parts send messages of m/N bytes.
+    The parts are a reduce-scatter and the given allgather; both send messages of m/N bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -165,7 +165,7 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 
 
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
-    """Return the cost formula of an allreduce by a reduce and a broadcast.
+    """Return a function that gives the cost formula of an allreduce by a reduce and a broadcast.
 
     In the all-port model with a single tree, the broadcast of a unit begins as soon as the unit's
     reduce is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1)

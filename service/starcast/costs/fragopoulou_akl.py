@@ -56,17 +56,17 @@ class CostFormula:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)): the steps to receive M(N-1) messages over n-1 links at a time."""
+    """Return ceil(M(N-1)/(n-1)), the steps to receive M(N-1) messages over n-1 links at a time."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1): the steps to receive M(N-1) messages over one link at a time."""
+    """Return M(N-1), the steps to receive M(N-1) messages over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)): the steps of an alltoall of M messages per pair over all links.
+    """Return ceil(M t_n/(n-1)), the steps of an alltoall of M messages per pair over all links.
 
     t_n is the sum of all distances from a node, and n-1 the degree.
     """

@@ -31,7 +31,7 @@ SOURCE = "Shahrokhi & Matula 1990"
 
 
 def least_busiest_link(topology: Topology) -> Fraction:
-    """Return the number of messages that the busiest directed link carries in the best alltoall.
+    """Return the number of messages on the busiest directed link in an optimal alltoall.
 
     Messages may be divided among routes. Because of the solver's limited precision, the result can
     be slightly too small, but never too large.

@@ -54,13 +54,13 @@ class Cost:
 
     Attributes:
         steps: the number of steps (slots, sub-slots); None if the source states only a time.
-        start_ups: the number of start-ups one after another, the coefficient of T_s.
-        bytes: the number of bytes sent one after another, the coefficient of T_c.
+        start_ups: the number of successive start-ups, which is the coefficient of T_s.
+        bytes: the number of bytes sent in succession, which is the coefficient of T_c.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
         source: the paper, and the number of the theorem, rule or table.
-        note: how an execution differs from a closed form; empty if it does not differ.
+        note: the difference between an execution and the closed form; empty if there is none.
     """
 
     steps: int | None
@@ -80,12 +80,12 @@ class Form:
 
     Attributes:
         start_ups: the coefficient of T_s.
-        bytes_per_m: the coefficient of m T_c: the number of bytes sent one after another for each
-            byte of the message.
+        bytes_per_m: the coefficient of m T_c, which is the number of bytes sent in succession for
+            each byte of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
         steps: the number of steps; None if the source states only a time.
-        note: how an execution differs from the formula; empty if it does not differ.
+        note: the difference between an execution and the formula; empty if there is none.
     """
 
     start_ups: int
@@ -119,7 +119,7 @@ def stepwise_form(
         packet: the size of a packet, divided by the size of the message.
         transmissions: the number of times that a unit crosses a link; None if unknown.
         source: the paper, and the number of the theorem, rule or table.
-        note: how an execution differs from the formula.
+        note: the difference between an execution and the formula.
     """
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 
@@ -133,8 +133,9 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum over these packets of the number of units, divided by the link's capacity.
-        latency: the sum over these packets of the link's latency.
+        units: the sum over these packets, in which each packet counts with its number of units
+            divided by the capacity of its link.
+        latency: the sum of the latencies of these packets' links.
         source: the value of `Cost.source` for a cost that is computed from this work.
     """
 
@@ -352,27 +353,31 @@ def lower_bound(
     may start up while other nodes send. In the simulator, all packets of a step start together, so
     the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
 
-    Start-ups: some unit has to travel the diameter D. In the one-port model, the number of nodes
-    that hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In
-    a gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather; this
-    value, rounded up, is smaller if N-1 is a power of two. Messages of 0 bytes need these start-ups
-    too.
+    Start-ups: some unit has to travel the diameter D, which takes D start-ups. In the one-port
+    model, the number of nodes that hold a unit of a given node at most doubles in a step, so
+    ceil(log2 N) steps are needed. In a gather or reduce, the same holds in reverse. Li et al. print
+    log2(N-1) for the allgather. Rounded up, this value is smaller if N-1 is a power of two.
+    Messages of 0 bytes need these start-ups too.
 
-    Bytes: m times the number of messages that the busiest node (for alltoall, the average node)
-    sends or receives (`Work.through`). In the one-port model, one link at a time carries these
-    bytes. In the all-port model, the root (broadcast, scatter, gather), any node (allgather), or a
-    node on average (alltoall) divides the bytes among its ``degree`` links. Hence
+    Bytes: the bound is m times the number of messages that the busiest node sends or receives, or
+    that the average node sends in an alltoall (`Work.through`). In the one-port model, one link at
+    a time carries these bytes. In the all-port model, a node divides them among its ``degree``
+    links. This node is the root in a broadcast, scatter or gather, any node in an allgather, and
+    the average node in an alltoall. Hence the bounds on the time are
 
-    * broadcast: max{D T_s, (m/degree) T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
+    * broadcast: max{D T_s, (m/degree) T_c}, or max{D T_s, ceil(log2 N) T_s, m T_c} in the one-port
+      model;
     * allgather, scatter, gather: the same with (N-1) m in place of m;
     * alltoall: the same with t m, where t is the sum of all distances from a node;
-    * reduce: the bound of broadcast; reduce-scatter: the bound of allgather (by reversal);
+    * reduce: the bound of a broadcast, by reversal;
+    * reduce-scatter: the bound of an allgather, by reversal;
     * allreduce: the same with 2 ((N-1)/N) m. An allreduce needs no more than D start-ups: in D
       steps, all nodes can send each other whole vectors.
 
     In a topology without translations, D is the largest distance from the root, or the diameter if
-    all nodes send; and the bytes are the maximum of several bounds, by nodes, cuts and totals, that
-    `starcast.costs.bounds.least_share` states. These bounds hold in the one-port model too.
+    all nodes send. The bytes are the largest of the bounds that `starcast.costs.bounds.least_share`
+    derives from cuts and from all transmissions. These bounds hold in the one-port model too, in
+    addition to the bound of the busiest node.
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
     the one-port model a switch sends any number of packets in a step. So there is no bound of
@@ -383,8 +388,9 @@ def lower_bound(
     Steps: with ``messages``, the bound is for M unit messages, each in x copies, with one message
     per link and step. In a topology with translations, the bound is ceil(M x w / degree), or M x w
     in the one-port model, where w is `Work.through`. In a topology without translations, the bound
-    is M x times the largest bound by nodes, cuts and totals. A broadcast or reduce needs D - 1 more
-    steps (one-port max{D, ceil(log2 N)} - 1 more) for the last unit that leaves the root. Without
+    is M x times the largest of the bounds from cuts, from all transmissions and, in the one-port
+    model, from the busiest node. A broadcast or reduce needs D - 1 more steps for the last unit
+    that leaves the root, or max{D, ceil(log2 N)} - 1 more in the one-port model. Without
     ``messages``, the bound on the steps is the number of start-ups.
 
     Args:
@@ -454,11 +460,12 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     spanning trees approach this bound on any network as messages are split into more and more
     parts. The bound includes no start-ups.
 
-    With translations, *the maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all
-    nodes but one. Any other S has at most N-1 nodes, and at least ``degree`` links leave it: these
-    topologies are connected and vertex-transitive, and the edge connectivity of such a graph is its
-    degree (Mader 1971). So the bound equals the bytes of `lower_bound`. On other topologies, the
-    maximum is found by maximum flows, at least one for each node.
+    In a topology with translations, the maximum of size(S)/B(S) is (N-1)/degree. It is attained by
+    the set of all nodes but one, which exactly ``degree`` links leave. Any other S has at most N-1
+    nodes, and at least ``degree`` links leave it: these topologies are connected and
+    vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So the
+    bound equals the bytes of `lower_bound`. On other topologies, the maximum is found by maximum
+    flows, at least one for each node.
 
     Example:
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
@@ -521,7 +528,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the bound on steps of unit messages: a paper's table, or "starcast"."""
+    """Return the source of the bound on steps for unit messages, a paper's table or "starcast"."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

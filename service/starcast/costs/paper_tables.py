@@ -3,7 +3,7 @@
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
 numbers of a cited row come from the closed form in the paper. The tables are part of the paper
-packs, and their kinds are in ``papers/common/cost_tables.py``.
+packs, and their classes are in ``papers/common/cost_tables.py``.
 """
 
 from abc import ABC, abstractmethod

@@ -23,7 +23,7 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the steps of a one-port broadcast by substars: the sum of ceil(log2 i), i = 2..n.
+    """Return the steps of a one-port broadcast by substars, the sum of ceil(log2 i) for i = 2..n.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -50,10 +50,10 @@ def tree_height(topology: Topology, construction: str) -> int:
 
     The tree is built only if no formula for its height is known.
 
-    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
-    its construction attaches a leaf to the end of one path, because the ends are rotations of one
-    another and so one of them begins with n. Tseng & Sheu (section 6.2) state a height of about
-    (n-1)!.
+    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. The ends of the paths are
+    rotations of one another, so one end begins with n. For n >= 3, phase 2 of the construction
+    attaches a leaf to this end, and the height is (n-1)! + 1. Tseng & Sheu (section 6.2) state a
+    height of about (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
@@ -69,7 +69,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def _sub_slots(topology: Topology, ports: str) -> int:
-    """Return the number of sub-slots per slot of a pipeline: the degree if one-port, else 1."""
+    """Return the number of sub-slots per slot: the degree in the one-port model, else 1."""
     return topology.degree if ports == "one" else 1
 
 
@@ -93,10 +93,10 @@ def _pipeline(
     trees: int = 1,
     packet: Fraction | None = None,
 ) -> Form:
-    """Return the cost formula of a pipeline of p segments down trees: (height + p - 1) slots.
+    """Return the cost formula of a pipeline of p segments along trees.
 
-    The argument ``packet`` is the size of a packet, divided by the size of the message (default: a
-    packet holds one segment).
+    The pipeline takes height + p - 1 slots. The argument ``packet`` is the size of a packet,
+    divided by the size of the message (default: a packet holds one segment).
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees
@@ -107,7 +107,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather in which all links carry equally many bytes.
+    """Return the cost formula of an allgather in which all links carry the same number of bytes.
 
     Args:
         topology: the topology.
@@ -115,7 +115,7 @@ def _spread(
         start_ups: the number of start-ups, one per step.
         trees: the number of trees; each carries one unit, which is a part of the message.
         source: the paper, and the number of the theorem.
-        note: how an execution differs from the formula.
+        note: the difference between an execution and the formula.
     """
     others = topology.nodes - 1
     sent = topology.nodes * trees * others
@@ -132,7 +132,7 @@ def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along one tree of height D_n.
 
-    Row [7] of Table 1 states this formula.
+    Row [7] of Table 1 of Tseng & Sheu 1997 states this formula.
 
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but an
@@ -145,7 +145,9 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the cost formula of a pipelined broadcast along multiple trees, equation (3).
+    """Return the cost formula of a pipelined broadcast along multiple trees.
+
+    Tseng & Sheu 1997 state this formula as equation (3).
 
     In the all-port model the time is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is
     `multiple_height`; the number of steps is exact. In the one-port model the time is n-1 times as
@@ -162,11 +164,12 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of a broadcast of M messages by recursive substars.
 
-    Row [16] of Table 1 states this formula.
+    Row [16] of Table 1 of Tseng & Sheu 1997 states this formula.
 
     In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
-    has n(n-1)/2 + (M-1)(n-1) slots. Both formulas are exact. Sheu, Liaw & Chen 1993 state O(M + n)
-    and O(Mn + n^2); the one-port number is derived in docs/definitions/tseng-sheu.md, B2.
+    has n(n-1)/2 + (M-1)(n-1) slots. Both formulas are exact. Sheu, Liaw & Chen 1993 state only
+    the orders O(M + n) and O(Mn + n^2). The one-port number is derived in
+    docs/definitions/tseng-sheu.md, B2.
     """
     n = topology.n
     steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
@@ -175,7 +178,9 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def dimension_change(topology: Topology, ports: str, base: str) -> Form:
-    """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
+    """Return the cost formula of the allgather along dimension-changed trees.
+
+    Tseng & Sheu 1997 state this formula as Theorem 3.
 
     In the all-port model the time is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n
     T_s + (n!-1) m T_c (section 5.2). Both formulas are exact. If the tree has a height other than
@@ -190,22 +195,24 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
 
 
 def day_tripathi(topology: Topology, segments: int) -> Form:
-    """Return the cost formula of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
+    """Return the cost formula of the pipelined broadcast of Day & Tripathi.
 
-    The broadcast of Day & Tripathi is pipelined along a greedy tree of height D_n.
+    The time is (D_n + p - 1)(T_s + m/p T_c), because the broadcast uses a greedy tree of height
+    D_n. Tseng & Sheu 1997 cite the work as [7] and state the formula in section 6.1.
     """
     steps = topology.diameter + segments - 1
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [7]")
 
 
 def sheu_1995(topology: Topology, segments: int) -> Form:
-    """Return the cost formula of the pipelined broadcast of Sheu et al. [17] (section 6.1).
+    """Return the cost formula of the pipelined broadcast of Sheu et al. 1995.
 
     The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
-    = ceil(log2 n). Without segments the algorithm takes S steps, like the algorithms of [2] and
-    [12]. Unlike the algorithms of [2] and [12], this algorithm can be pipelined, because no node
-    receives a message twice. The paper writes n log2 n for S and log2 n for k, which are not
-    integers.
+    = ceil(log2 n). Tseng & Sheu 1997 cite the work as [17] and state the time in section 6.1. They
+    write n log2 n for S and log2 n for k, which are not integers.
+
+    Without segments the algorithm takes S steps, like the algorithms cited as [2] and [12]. Unlike
+    those algorithms, it can be pipelined, because no node receives a message twice.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
@@ -215,7 +222,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return a function that gives the cost of an algorithm whose steps send whole messages.
+    """Return a function that gives the cost formula of an algorithm that sends whole messages.
 
     The time is steps * (T_s + m T_c).
 
@@ -256,7 +263,9 @@ necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
 
 
 def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the cost formula of the pipelined broadcast along one tree (Theorems 2 and 3).
+    """Return the cost formula of the pipelined broadcast along one tree.
+
+    Li et al. state this formula in Theorems 2 and 3.
 
     In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
     exact. In the one-port model the time is n-1 times as long, and the number of steps is too large
@@ -271,13 +280,15 @@ def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the cost formula of a pipelined broadcast along multiple trees (Theorems 8 and 9).
+    """Return the cost formula of a pipelined broadcast along multiple trees.
+
+    Li et al. state this formula in Theorems 8 and 9.
 
     In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
     is n-1 times as long. The number of steps is an upper bound, because 2D bounds the height
     (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
     segment per packet, but a packet may have as many segments as the congestion of the trees. For k
-    = 1 and n > 2 both numbers are exact.
+    = 1 and n > 2 the steps and the bytes are exact.
     """
     note = "2D can exceed the trees' height; the bytes are too few where trees share a link"
     if topology.k == 1 and topology.n > 2:
@@ -289,7 +300,9 @@ def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
-    """Return the cost formula of the allgather along one tree per source (Theorems 4 and 5).
+    """Return the cost formula of the allgather along one tree per source.
+
+    Li et al. state this formula in Theorems 4 and 5.
 
     In the all-port model the time is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
     are a lower bound, attained only for k = 1, since otherwise the links of a level carry packets
@@ -297,7 +310,7 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 
     In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
     links of a level and a port carry the same number of bytes. The formula has n times too many
-    start-ups; besides, not all start-ups of the last step are needed.
+    start-ups. In addition, it counts start-ups of the last step that are not needed.
     """
     start_ups = topology.diameter * _sub_slots(topology, ports)
     note = ""
@@ -310,7 +323,9 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 
 
 def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
-    """Return the cost formula of the allgather along multiple spanning trees (Theorems 10 and 11).
+    """Return the cost formula of the allgather along multiple spanning trees.
+
+    Li et al. state this formula in Theorems 10 and 11.
 
     In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model the time
     is (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too
@@ -326,10 +341,10 @@ def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
 
 
 def chen(topology: Topology, ports: str) -> Form:
-    """Return the cost formula of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
+    """Return the cost formula of the broadcast of Y.S. Chen & Tai, as Li et al. print it.
 
-    In the all-port model the time is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model, (2nk - n -
-    k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    The formula is row [4] of Table 1. In the all-port model the time is (2D-1) T_s + 4/(n-1) m T_c.
+    In the one-port model the time is (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
     source = f"{LI}, Table 1 [4]"

@@ -168,12 +168,12 @@ class CostProblem:
         copies: x, the number of copies of each message, for algorithms along edge-disjoint trees;
             other algorithms send one copy. If x is greater than 1, the table has bounds for one
             copy and for x copies.
-        hypercube: dimension of the hypercube for comparison; by default, the smallest dimension of
-            a hypercube with at least as many nodes.
+        hypercube: dimension of the hypercube with which the topology is compared; by default, the
+            smallest dimension of a hypercube with at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
-        bounds: an additional bound that is slow to compute: ``cut``, the bottleneck cut of an
-            allgather or reduce-scatter, or ``lp``, the linear program of an alltoall; the bounds of
-            other collectives stay the same.
+        bounds: an additional bound, which is slow to compute: ``cut``, the bottleneck cut of an
+            allgather or reduce-scatter, or ``lp``, the linear program of an alltoall. For other
+            collectives, no bound is added.
 
     Raises:
         InputError: a value is invalid.
@@ -210,10 +210,11 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """Lower bounds, requested or found without a search, on the time without start-ups.
+        """Lower bounds on the time without start-ups, by name of the bound.
 
-        The keys are the names of the bounds. In a topology with translations, the bottleneck cut of
-        an allgather needs no search.
+        A bound is included if the problem requests it. In a topology with translations, the
+        bottleneck cut of an allgather is always included, because it needs no search. In the
+        one-port model, there are no such bounds.
         """
         if self.ports != "all":
             return {}
@@ -242,7 +243,7 @@ class CostRow:
         pieces: the number of segments or messages; None if the message is not split.
         real_pieces: the optimal real number of pieces; None unless the optimum was requested.
         arguments: the algorithm's arguments; None for a row that is not an algorithm.
-        note: remarks, such as how an execution differs from the closed form.
+        note: remarks, such as the difference between an execution and the closed form.
     """
 
     name: str
@@ -374,9 +375,9 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the rows of a cost table that are not algorithms.
 
-    These rows hold costs cited from papers, and lower bounds for unit messages. There are bounds
-    for one copy and for `problem.copies` copies of each message, on the table's topology and on the
-    hypercube with which this topology is compared.
+    These rows hold costs cited from papers, and lower bounds for unit messages. The bounds are
+    those for one copy and for `problem.copies` copies of each message, on the table's topology and
+    on the hypercube with which this topology is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -391,8 +392,8 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
     """Return the row with the lower bound for unit messages on the given topology.
 
-    The topology is that of the table, or the hypercube with which it is compared (Table 6 of
-    Fragopoulou & Akl 1993, Table 4 of Fragopoulou & Akl 1996).
+    The given topology is the table's, or the hypercube with which the table's topology is compared
+    (as in Fragopoulou & Akl 1993, Table 6, and 1996, Table 4).
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)

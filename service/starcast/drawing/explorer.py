@@ -133,7 +133,10 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 
 
 def list_layouts(topology: Topology) -> list[dict[str, Any]]:
-    """Return name, description and periods of each layout of a topology, the default one first."""
+    """Return the ``name``, ``description`` and ``periods`` of each layout of a topology.
+
+    The default layout is the first. The periods are those of `find_periods`.
+    """
     return [
         {
             "name": name,
@@ -202,9 +205,10 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def link_values(topology: Topology) -> dict[str, list[int] | None]:
-    """Return ``link_capacities`` and ``link_latencies``; None for a quantity that does not vary.
+    """Return lists of the capacities and latencies of links, by the names of the HTTP API.
 
-    Links are ordered by their lower-ranked node, then by the port at this node.
+    Instead of a list, the value is None if all capacities are 1, or if all latencies are 0. Links
+    are ordered by their lower-ranked node, then by the port at this node.
     """
     columns = {"link_capacities": topology.capacities, "link_latencies": topology.latencies}
     if topology.has_equal_links:

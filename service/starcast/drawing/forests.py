@@ -115,7 +115,7 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     """Add a subtree to the right of other subtrees, by extending the common contours ``merged``.
 
     Args:
-        merged: the outer contours of the other subtrees together; changed in place.
+        merged: the outer contours of the other subtrees together; modified in place.
         contour: the contours of the new subtree, relative to its root.
         position: the position of the new subtree's root.
     """
@@ -358,6 +358,6 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _summarize(forest: Forest) -> str:
-    """Return the subtitle of a forest's drawing: number of trees, height and congestion."""
+    """Return the subtitle of a forest's drawing, with number of trees, height and congestion."""
     trees = pluralize(forest.trees, "tree")
     return f"{trees}, height {forest.height}, congestion {forest.congestion}"

@@ -125,7 +125,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the sum over all crossing link pairs of the product of their weights."""
+    """Return the number of link crossings, each weighted by the product of the link weights."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
@@ -286,8 +286,8 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
     The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
-    drawing is rotated by one substar, each node moves to the position of the node in which all
-    symbols are larger by 1, cyclically.
+    drawing is rotated by one substar, each node moves to the position of the node in which every
+    symbol s is replaced by s+1, and n by 1.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)

@@ -147,7 +147,7 @@ class Scene(NamedTuple):
 
     Attributes:
         topology: the topology of the nodes.
-        lines: lines below the title.
+        lines: the lines of text below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; empty for a drawing without a legend.
         animated: whether the drawing is an animation, in which the first panel is the background
@@ -163,7 +163,7 @@ class Scene(NamedTuple):
 
 
 def shape_of(topology: Topology, rank: int) -> str:
-    """Return the shape in which a node is drawn: a value for `Node.shape`."""
+    """Return the shape in which a node is drawn, as a value for `Node.shape`."""
     if topology.endpoints == topology.nodes:
         return ""
     return "square" if rank >= topology.endpoints else "round"

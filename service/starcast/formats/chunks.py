@@ -38,7 +38,7 @@ _UNNAMED = ("scatter", "gather")
 def find_mismatch(
     name: str, gpus: int | str, in_place: bool, topology: Topology, collective: Collective
 ) -> str | None:
-    """Return how the header of a file differs from the topology and collective of the user.
+    """Compare the header of a file with the topology and the collective that a user specified.
 
     Args:
         name: the collective in the file.
@@ -221,7 +221,7 @@ class ChunkExecution:
 
         Raises:
             InputError: an operation sends between GPUs that are not linked, or sends partial sums
-                over a switch.
+                through a switch.
             LimitError: the operations send too many units.
             RejectedError: an operation waits forever, uses a chunk without waiting for its unit, or
                 counts a contribution twice.
@@ -333,7 +333,7 @@ class ChunkExecution:
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
-        """Return a shortest path over switches as a list of nodes, or [] if no such path exists.
+        """Return a shortest path through switches as a list of nodes; [] if no such path exists.
 
         Among several shortest paths, lower ranks are preferred, starting from the receiver.
         """

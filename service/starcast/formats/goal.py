@@ -27,9 +27,9 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units. In the all-port model, a send also requires the
-    previous packet on its link; in the one-port model, the previous packet from its node. In the
-    all-port model, nodes have a network interface per port, so that ports do not wait for each
+    A send requires the receives of its units. In the one-port model, a send also requires the
+    previous packet from its node. In the all-port model, it requires the previous packet on its
+    link instead, and nodes have a network interface per port, so that ports do not wait for each
     other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
@@ -75,7 +75,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
 
 
 class _Operations:
-    """The lines of a GOAL file: a send and a receive for each packet."""
+    """The lines of a GOAL file, with a send and a receive for each packet."""
 
     def __init__(
         self, executed: Executed, packets: Packets, unit_bytes: int, dialect: GoalDialect
@@ -147,12 +147,12 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return, for each send, the numbers of the packets that must arrive before it can begin.
+    """Return, for each send, the indices of the packets that must arrive before the send begins.
 
     Returns:
         Two lists. The first contains the packets, send by send. The second contains, for each send,
-        the index in the first list at which its packets begin; its last entry is the length of the
-        first list.
+        the index in the first list at which the send's packets begin, and at the end the length of
+        the first list.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

@@ -86,10 +86,12 @@ def schedule_from_goal(
     """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
-    files, a send carries one unit, and `requires` determines its step: the first step after all
-    sends on which the send depends and, in the one-port model, after the sends that the node could
-    begin earlier. GOAL files do not name the carried units, and tags need not be unit numbers.
-    Units are derived from the sends:
+    files, a send carries one unit, and `requires` determines its step. This is the first step after
+    all sends on which the send depends. In the one-port model, this step is also after all sends
+    that the node could begin earlier.
+
+    Without comments, the carried units are not named, and tags need not be unit numbers. Units are
+    therefore derived from the sends:
 
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
@@ -106,9 +108,9 @@ def schedule_from_goal(
 
     Raises:
         InputError: the file cannot be read, is not a GOAL file, has a send without a matching
-            receive, sends between nodes that are not linked, or has no comments on units although
-            the collective is a reduction or the sends do not determine the units. The message
-            names file and line.
+            receive, sends between nodes that are not linked, or lacks necessary comments.
+            Comments with units are necessary for a reduction, and if the sends do not determine the
+            units. The message names file and line.
         LimitError: the file has too many operations.
         RejectedError: the file has no comments, and its sends do not form the collective, because
             a node sends a unit that it does not hold.
@@ -136,7 +138,7 @@ def schedule_from_goal(
 
 
 def _view(values: Any) -> memoryview:
-    """Return a memory view of an array, which mypy on Python 3.11 does not accept as a buffer."""
+    """Return a memory view of an array; mypy on Python 3.11 does not accept arrays as buffers."""
     return memoryview(values)
 
 
@@ -381,7 +383,7 @@ class _Reader:
         return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
-        """Match sends with receives, and return the operation numbers of both as parallel arrays.
+        """Match sends with receives, and return the indices of both as parallel arrays.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """
@@ -413,7 +415,7 @@ class _Reader:
     def _derive_steps(
         self, operations: _OperationTable, sends: Indices, receives: Indices
     ) -> Indices:
-        """Return the step of each send: the first step after all sends on which it depends.
+        """Return the step of each send, the first step after all sends on which the send depends.
 
         In the one-port model, a node sends one packet per step, in the order in which its sends can
         begin, then in the order of the file; a packet waits until its receiver has a free step. For

@@ -1,9 +1,9 @@
 """Convert topologies and forests to objects of graph libraries and to files of graph tools.
 
 The objects are those of networkx, igraph and scipy.sparse. Each library is installed by an extra of
-the same name, and is imported on demand. Nodes are ranks, with labels as attributes; files number
-them from 0 or, if the format requires it, from 1. For large topologies, working with arrays is
-faster, because networkx creates Python objects for every edge.
+the same name, and is imported on demand. Nodes are ranks, with labels as attributes. In files,
+nodes are numbered from 0 or, if the format requires it, from 1. For large topologies, working with
+arrays is faster, because networkx creates Python objects for every edge.
 """
 
 import json
@@ -247,7 +247,7 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file: one line per node, with the numbers of its neighbours (from 1).
+    """Yield a METIS graph file, in which the line of a node lists its neighbours, numbered from 1.
 
     Capacities are written as link weights, unless all capacities are 1.
     """
@@ -297,7 +297,7 @@ def _neighbour_lists(
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:
-    """Yield a graph6 line: the upper triangle of the adjacency matrix, with six bits per byte.
+    """Yield a graph6 line, the upper triangle of the adjacency matrix with six bits per byte.
 
     Raises:
         LimitError: the matrix does not fit into memory.
@@ -322,7 +322,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Return the number of nodes encoded for graph6: the codes of 1, 4 or 8 characters."""
+    """Encode a number of nodes for graph6, as the codes of 1, 4 or 8 characters."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])
@@ -386,8 +386,9 @@ def _children(edges: Edges, tree: int) -> dict[int, list[int]]:
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
-    Each item is a tuple (node, whether the node is entered, whether the node is its parent's first
-    child). There is no recursion, because the height of a tree may be close to its number of nodes.
+    Each item is a tuple of the node and two flags. The first flag is True on entry, the second if
+    the node is its parent's first child. There is no recursion, because the height of a tree may be
+    close to its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

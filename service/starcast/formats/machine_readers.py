@@ -132,7 +132,7 @@ class _Device:
 
 
 class _Arc(NamedTuple):
-    """A directed link: its line in the file, the names of its ends, and its bandwidth."""
+    """A directed link, with its line in the file, the names of its ends, and its bandwidth."""
 
     line: int
     start: str
@@ -356,7 +356,7 @@ def _read_system(file: GraphFile) -> LinkList:
 
 @dataclass
 class _Route:
-    """A route in a SimGrid file: its line, ends and links, and whether it is bidirectional."""
+    """A route in a SimGrid file, with its line, ends and links; it can be bidirectional."""
 
     line: int
     ends: tuple[str, str]

@@ -232,7 +232,7 @@ class _Program:
         """Return the XML element of a GPU.
 
         Raises:
-            LimitError: the GPU would exceed a limit of MSCCL.
+            LimitError: the GPU's program would exceed a limit of MSCCL.
         """
         receives = self._blocks(self._receives[rank], self._sender)
         sends = self._blocks(self._sends[rank], self._receiver)

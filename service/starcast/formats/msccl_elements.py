@@ -57,7 +57,8 @@ class Instruction(NamedTuple):
         source: buffer and offset of the first chunk that the step reads from its GPU, if any.
         target: buffer and offset of the first chunk that the step writes.
         chunks: the number of consecutive chunks that the step processes.
-        needs: the numbers of a thread block and of its step that must end first; -1 for none.
+        needs: the step that must end first, given by the numbers of its thread block and of the
+            step; the first number is -1 if the step need not wait.
         has_dependent: whether another step depends on the end of this step.
         row_step: the schedule step to which a send belongs; 0 if the file does not state the step.
         tree: the number of the tree to which a send belongs in the schedule.
@@ -75,7 +76,7 @@ class Instruction(NamedTuple):
 
 @dataclass
 class Block:
-    """A thread block: its rank and number, send and receive peers (-1: none), channel and steps."""
+    """A thread block of a rank; ``send`` and ``receive`` are the ranks of its peers, or -1."""
 
     rank: int
     number: int
@@ -91,7 +92,7 @@ class Block:
 
 @dataclass
 class Gpu:
-    """A GPU: the number of chunks in its buffers ``i``, ``o`` and ``s``, and its thread blocks."""
+    """A GPU, with the sizes in chunks of its buffers ``i``, ``o``, ``s``, and its thread blocks."""
 
     rank: int
     chunks: dict[str, int]

@@ -54,7 +54,7 @@ def schedule_from_msccl(
     other files, a send belongs to the first step after all sends that it waits for: earlier sends
     of its thread block, and sends on which it depends through ``depid`` and receives.
     The chunks that a thread block's step sends are one packet. A send between endpoints that are
-    not linked goes along a shortest path over switches, one link per step.
+    not linked goes along a shortest path through switches, one link per step.
 
     Args:
         path: the path of the file to read.
@@ -66,7 +66,7 @@ def schedule_from_msccl(
     Raises:
         InputError: the file cannot be read, is not MSCCL XML, is for another collective or
             topology, adds chunks although the collective is not a reduction, sends between nodes
-            that are not linked, or sends partial sums over switches.
+            that are not linked, or sends partial sums through switches.
         LimitError: the file is too large, or has too many sends.
         RejectedError: a thread block waits forever, uses a chunk without waiting for its unit,
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
@@ -117,8 +117,8 @@ class _Execution(ChunkExecution):
         Raises:
             RejectedError: a step waits forever, uses a chunk without waiting for its unit, or
                 counts a contribution twice; or a rank does not receive everything sent to it.
-            InputError: a step sends between GPUs that are not linked, or sends partial sums over a
-                switch.
+            InputError: a step sends between GPUs that are not linked, or sends partial sums through
+                a switch.
             LimitError: the steps send too many units.
         """
         self.run_all(list(self._runs.values()), self._advance)
@@ -128,7 +128,11 @@ class _Execution(ChunkExecution):
                 raise RejectedError(f"{problem} channel {channel}", hint=HINT)
 
     def _advance(self, run: RunningBlock) -> tuple[Any, ...]:
-        """Execute the next step of a thread block; if it must wait, return the awaited event."""
+        """Execute the next step of a thread block, unless it must wait.
+
+        Returns:
+            An empty tuple or, if the step must wait, the awaited event; see `run_all`.
+        """
         block: Block = run.block
         step = block.steps[run.done]
         wire = block.receive, block.rank, block.channel

@@ -238,7 +238,11 @@ class _Execution(ChunkExecution):
         return ()
 
     def _move(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
-        """Execute an operation on chunks; if the operation must wait, return the awaited event."""
+        """Execute an operation on chunks, unless it must wait.
+
+        Returns:
+            An empty tuple or, if the operation must wait, the awaited event; see `run_all`.
+        """
         sources, targets = (
             [self._find(run, step, each, at >= packets.get(step.name, at + 1))
              for at, each in enumerate(buffers)]

@@ -70,7 +70,7 @@ def network(
     source: str | None = None,
     reporter: Reporter | None = None,
 ) -> Network:
-    """Make a topology of any connected graph, or of a file with such a graph.
+    """Make a topology from any connected graph, or from a file that contains one.
 
     Ports are the colours of a proper edge colouring, so their number is at most D+1 for the
     largest degree D. The capacities of parallel links are added. Labels are made from the nodes'

@@ -2,8 +2,8 @@
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
 the command-line options, the columns of the table ``run`` and its views, the experiment files, the
-types of the HTTP API, and which runs a comparison matches. A new axis also needs a migration that
-adds a column, and code that takes the axis into account in executions.
+types of the HTTP API, and the values in which compared runs must agree. A new axis also needs a
+migration that adds a column, and code that takes the axis into account in executions.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """
@@ -195,7 +195,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of one axis: a parameter of runs.
+    """The declaration of one axis, which is a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
@@ -279,9 +279,9 @@ class Parameters:
     this value, and runs stored before the axis existed have this value.
 
     Attributes:
-        algorithm: the algorithm's name. Arguments that are not axes, which only plug-ins'
-            algorithms have, follow in parentheses: ``two-phase(depth=3)``. Default values are
-            omitted.
+        algorithm: the algorithm's name, followed by arguments in parentheses if a plug-in's
+            algorithm has arguments that are not axes: ``two-phase(depth=3)``. Arguments with
+            their default values are omitted.
         base: the construction whose trees the algorithm uses; None for algorithms that have no such
             argument. The default is chosen by the algorithm.
         message_bytes: size of the message in bytes, m in the papers.
@@ -291,9 +291,9 @@ class Parameters:
         messages: number of unit messages in the schedule; 1 if the algorithm has no such
             argument.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        root: the root of a collective that has one: a label or the word ``centre``. None stands for
-            the node of rank 0, whose label depends on the topology, and is also the value in runs
-            stored before the axis existed. `starcast.experiments.point.find_root` returns the node.
+        root: for collectives with a root, the root's label or the word ``centre``. None stands
+            for the node of rank 0, whose label depends on the topology. Runs stored before the axis
+            existed have the root None. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.
         seed: the random seed of the faults; 0 without faults.

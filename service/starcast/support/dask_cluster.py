@@ -138,7 +138,7 @@ class DaskExecutor(Executor):
 
     @staticmethod
     def memory_limit() -> int:
-        """Return how many more bytes a worker may use; this function is called on the worker."""
+        """Return the number of bytes that the worker may still use; called on the worker."""
         # The packages are imported here, because only workers need them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415

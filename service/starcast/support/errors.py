@@ -66,7 +66,7 @@ class StarcastError(Exception):
 
     Args:
         message: one sentence that says what is wrong, and with which value.
-        hint: what the user can do about the error.
+        hint: advice to the user about the error.
     """
 
     exit_code: ClassVar[int] = 1
@@ -146,7 +146,7 @@ def unreadable(
     Args:
         file: the path or a description of the file, for the message.
         error: the operating system's error.
-        hint: what the user can do.
+        hint: advice to the user.
     """
     return InputError(f"{file} cannot be read: {error.strerror or error}", hint=hint)
 
@@ -177,7 +177,7 @@ def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
     """Check that at most one of several options is given.
 
     Args:
-        hint: what to do if several are given.
+        hint: advice to the user if several are given.
         options: the options by name. An option is given if its value is neither None nor False.
 
     Raises:

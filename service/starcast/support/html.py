@@ -145,7 +145,7 @@ def _environment() -> "Environment":
 
 
 def to_minutes(time: str) -> str:
-    """Return a time in ISO format shortened to date, hours and minutes, as pages show it."""
+    """Shorten a time in ISO format to its date, hours and minutes, for display on pages."""
     return time[:16].replace("T", " ")
 
 
@@ -156,7 +156,7 @@ def _show_unprintable(value: Any) -> Any:
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as a string, with repeated numbers counted: ``4, 8 (12 times), 3``."""
+    """Return numbers as text; successive equal numbers are counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 

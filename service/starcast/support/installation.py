@@ -99,7 +99,12 @@ def is_declared(group: str) -> bool:
 
 
 def _declares(folder: str, header: bytes) -> bool:
-    """Return whether package metadata in a folder might contain the header of a group."""
+    """Return whether a package in a folder might declare entry points in a group.
+
+    Args:
+        folder: a folder on the import path.
+        header: the line that begins the group in ``entry_points.txt``.
+    """
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - creating paths would take longer than the search
     except NotADirectoryError:
@@ -126,7 +131,7 @@ _GIT_SECONDS = 10
 
 @cache
 def source_digest() -> str:
-    """Return one SHA-256 for the names and contents of all Python files of starcast and the papers.
+    """Return a single SHA-256 of all Python files of starcast and the papers, with their names.
 
     The result is the same for a checkout and for the installed package.
     """

@@ -19,7 +19,7 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
         value: the value to check.
         maximum: the largest allowed value; None for 10^60, the square of `LARGEST`. User input is
             at most `LARGEST`, but a computed optimum can be as large as this square.
-        context: where the maximum applies, for the error message, such as ``on S5``.
+        context: the place where the maximum applies, such as ``on S5``, for the error message.
 
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.

@@ -216,7 +216,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A zip file that refuses large reads, because `zipfile` reads a zip directory at once."""
+    """A zip file that refuses large reads, so that `zipfile` cannot read a huge directory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -181,7 +181,7 @@ def run_parallel(
             attribute ``is_remote``, every worker checks its own memory.
         executor: runs the tasks; its attribute ``slots`` is the maximum number of tasks at a time.
             A remote executor may have a function ``memory_limit``, which is called on a worker and
-            returns how many more bytes the worker may use.
+            returns the number of bytes that the worker may still use.
         jobs: without an executor, the number of processes on this machine; with 1, this process
             performs the tasks without checking the memory.
 
@@ -281,7 +281,7 @@ class _Run(Generic[Item, Result]):
 
 
 def count_slots(executor: Executor) -> int:
-    """Return how many tasks an executor can run at a time."""
+    """Return the maximum number of tasks that an executor runs at a time."""
     known = getattr(executor, "slots", None) or getattr(executor, "_max_workers", None)
     return int(known or len(os.sched_getaffinity(0)))
 
@@ -322,7 +322,8 @@ def _reserved(
         needed: the approximate number of bytes that the task needs.
         free: returns the number of free bytes on this machine.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
-        limit: returns how many more bytes this worker may use; None for all free memory.
+        limit: returns the number of bytes that this worker may still use; None for all free
+            memory.
 
     Raises:
         LimitError: the task needs more memory than the machine has, or not enough memory becomes
@@ -481,7 +482,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 
 
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
-    """Receive a call and perform it; return its result, or None and its error."""
+    """Perform a received call; return its result and None or, if it fails, None and its error."""
     received = connection.recv_bytes()
     try:
         # Unpickling is within the try block, because it imports modules, and an import can fail.

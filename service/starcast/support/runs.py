@@ -42,17 +42,17 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: number of unit messages; a run must state it, because it cannot be derived if the
-            run's algorithm is unknown on this machine.
+        messages: number of unit messages. A run must state this number, because it cannot be
+            derived if the run's algorithm is unknown on this machine.
         message_units: number of units into which a message is split; None in runs that older
             versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.
         status: ``complete`` or ``failed``.
         error: the reason why the run failed; None if it is complete.
-        timings: the duration of each phase in seconds, by phase: build, verify, simulate, price.
+        timings: the duration in seconds of each phase (build, verify, simulate, price), by phase.
         provenance: code, libraries and machine that produced the run.
-        started_at: when the execution began.
-        finished_at: when the costs were computed.
+        started_at: the time at which the execution began.
+        finished_at: the time at which the costs had been computed.
         costs: the costs of every computed kind; empty for a failed run.
         id: the number of the run in the store; None if the run is not stored.
     """

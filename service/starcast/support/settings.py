@@ -198,7 +198,7 @@ class Settings(BaseModel):
 
     @property
     def sources(self) -> dict[str, str]:
-        """The source of each setting: ``flag``, ``environment``, ``file`` or ``default``."""
+        """The source of each setting, as ``flag``, ``environment``, ``file`` or ``default``."""
         return dict(self._sources)
 
 

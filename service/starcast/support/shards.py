@@ -122,7 +122,7 @@ class _ShardFile(StrictRecord):
     """The content of a shard's file, without its checksum.
 
     Attributes:
-        sources: the digest of the source files that computed the results.
+        sources: the SHA-256 of the code that computed the results; see `source_digest`.
         job: the description of the job.
         results: the result of every task of the shard, by task number.
     """

@@ -193,9 +193,9 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return arguments of `booktabs` for each LaTeX table; subclasses may override this method.
+        """Return, for each LaTeX table, the arguments of `booktabs` by name.
 
-        The rows in these arguments are dictionaries.
+        The argument ``rows`` has one dictionary per table row. Subclasses may override this method.
         """
         return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 
@@ -288,7 +288,7 @@ def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any
 
 
 def as_rows(columns: Mapping[str, Any]) -> list[Row]:
-    """Convert numpy arrays of equal length, by column name, to rows: one dictionary per index."""
+    """Convert numpy arrays of equal length, given by column name, to one dictionary per row."""
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, line, strict=True)) for line in lines]
 

@@ -66,7 +66,7 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration in the largest suitable unit: 12 s, 4 min, 3 h."""
+    """Return a duration in the largest suitable unit, such as 12 s, 4 min or 3 h."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
@@ -90,7 +90,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
 def is_numeric(values: Iterable[object]) -> bool:
     """Return whether all values of a column are numbers or None, and at least one is a number.
 
-    Truth values are not numbers, because tables show them as words.
+    Booleans do not count as numbers, because tables show Booleans as words.
     """
     types = {type(value) for value in values if value is not None}
     return bool(types) and all(

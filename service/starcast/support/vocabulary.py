@@ -72,7 +72,7 @@ Plot = Literal["time", "links"]
 
 
 class Format(StrEnum):
-    """Output format; each command, and each resource of the server, allows some of the formats."""
+    """An output format. Each command and each server resource allows some of the formats."""
 
     TABLE = "table"
     JSON = "json"
@@ -172,8 +172,8 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
     """Parse a fault: ``21345``, ``12345-21345`` or ``21345@3``; ``#6`` is the node of rank 6.
 
     Returns:
-        The node, or the two ends of the link, each a label or a rank; and the first step of the
-        fault, which is 1 by default.
+        Two values. The first is a tuple with the faulty node, or with the two ends of the faulty
+        link; each is a label or a rank. The second is the first step of the fault, by default 1.
 
     Raises:
         InputError: the text does not have one of these forms.

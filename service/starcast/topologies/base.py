@@ -32,7 +32,7 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that returns an array's values at the neighbours of a chunk of nodes.
+    """Return a function that reads a node array at the neighbours of the nodes in a chunk.
 
     The function keeps the ranks of the last chunk's neighbours, because callers read several arrays
     per chunk.
@@ -125,7 +125,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether `neighbours` reads `kept_table`, as in small topologies of some families."""
+        """Whether `neighbours` reads `kept_table`; True for small topologies of some families."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -159,8 +159,8 @@ class Topology(Displayable, ABC):
     def distance_sum(self) -> int:
         """The sum of the distances from a node to all others, which is the same for every node.
 
-        For topologies without translations, the sum over all ordered pairs of endpoints. The sum is
-        n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        In topologies without translations, it is the sum over all ordered pairs of endpoints. The
+        sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
@@ -168,7 +168,7 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance 0, 1, .., diameter from any node.
 
-        For topologies without translations, return how many ordered pairs of endpoints have each
+        In topologies without translations, return the number of ordered pairs of endpoints at each
         distance instead.
         """
 
@@ -179,13 +179,13 @@ class Topology(Displayable, ABC):
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     def centre(self) -> int:
-        """Return the rank of the centre: the endpoint with the smallest maximum distance to others.
+        """Return the rank of the centre, the endpoint with the smallest maximum distance to others.
 
         If several endpoints share this distance, the lowest rank is returned. In a topology with
         translations, all nodes are equivalent, and the result is 0.
 
         Raises:
-            LimitError: more than `MAX_SEARCHES` breadth-first searches are needed.
+            LimitError: finding the centre needs more than `MAX_SEARCHES` breadth-first searches.
         """
         if self._centre is None:
             raise LimitError(
@@ -233,7 +233,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of every port, uint8 ``[256]``; 0 where no port has the index."""
+        """Return the reverse ports, indexed by port, uint8 ``[256]``; 0 at all other indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -278,7 +278,7 @@ class Topology(Displayable, ABC):
         return out
 
     def has_link(self, port: int) -> Mask:
-        """Return which nodes have a link at a port, bool ``[nodes]``."""
+        """Return a mask of the nodes that have a link at a port, bool ``[nodes]``."""
         return np.asarray(self.neighbours(port) != np.arange(self.nodes))
 
     def linked(self, node: int) -> list[int]:
@@ -360,7 +360,7 @@ class Topology(Displayable, ABC):
 
         Args:
             root: label or rank of the node to which the translation maps the identity.
-            ports: for each node one of its ports, which selects a link, or 0; uint8 ``[nodes]``.
+            ports: for each node, the port of one of its links, or 0 for no link; uint8 ``[nodes]``.
 
         Returns:
             For each node, the port of its translated link at its translated node, or 0; uint8
@@ -488,7 +488,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter; None if the topology is too large a network to compute it exactly."""
+    """Return the diameter, or None for a network that is too large for an exact computation."""
     try:
         return topology.diameter
     except LimitError:
@@ -567,8 +567,8 @@ def find_ports(
 
     Args:
         topology: the topology of the nodes.
-        sender: int ``[rows]``, ranks.
-        receiver: int ``[rows]``, ranks.
+        sender: the ranks of the senders, int ``[rows]``.
+        receiver: the ranks of the receivers, int ``[rows]``.
         table: the topology's table of neighbours, to avoid computing it in every call.
 
     Returns:

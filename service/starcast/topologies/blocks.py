@@ -156,11 +156,11 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """Return the first rank of each block that can be reached by replacing the first symbol.
+    """Return the lowest rank in each block that is reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, indexed by the block before the replacement, and by the index of the
-        new first symbol in the rest of that block.
+        int32 ``[blocks, r]``. The first index is the block before the replacement; the second is
+        the index of the new first symbol in the rest of this block.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -173,7 +173,7 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the results of `_exchange` for ``smaller`` = 0..r as two arrays ``[r + 1, size]``."""
+    """Return the two arrays of `_exchange`, ``[r + 1, size]``, indexed first by ``smaller``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     new_symbols, patterns = zip(
         *(_exchange(n, k, port, smaller) for smaller in numbers), strict=True
@@ -188,11 +188,11 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
         n: the number of symbols.
         k: the length of labels.
         port: a port outside the prefix.
-        smaller: how many symbols of the rest are smaller than the old first symbol.
+        smaller: the number of symbols in the rest that are smaller than the old first symbol.
 
     Returns:
-        For each pattern, the new first symbol (as an index in the rest), and the rank of the new
-        pattern; both ``[size]``.
+        Two arrays ``[size]``, indexed by the old pattern: the new first symbol, as an index in the
+        rest, and the rank of the new pattern.
     """
     blocks = _blocks(n, k)
     patterns = blocks.patterns
@@ -230,7 +230,7 @@ def _order(values: NDArray[np.integer]) -> Perms:
 class _Relabelling(NodeArray):
     """A `NodeArray` of the patterns' ranks after renaming the symbols of each pattern.
 
-    The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
+    The subclasses set ``_order``, the new index of each symbol in the rest, ``[blocks, r]``.
     """
 
     _order: Perms
@@ -338,9 +338,9 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return twice the number of given positions that are fixed points, for each suffix pattern.
 
     Returns:
-        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
-        index, in the rest, of the root's symbol at this position; m if the prefix has the symbol.
-        The second index is the rank of the pattern.
+        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per given
+        position. The digit is the index, in the rest, of the root's symbol at this position, or m
+        if the prefix has this symbol. The second index is the rank of the pattern.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -363,9 +363,10 @@ def _through_prefix(
         width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
-        Two arrays: for each block the number of cycles within the prefix minus twice the number of
-        its fixed points, int64 ``[blocks]``; and for each symbol of the rest the suffix position,
-        counted from 0, at which the path from it leaves the prefix, int16 ``[blocks, symbols]``.
+        Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
+        the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
+        symbols]``, has for each symbol of the rest the suffix position, counted from 0, at which
+        the path from this symbol leaves the prefix.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

@@ -98,7 +98,7 @@ class EvenPermutations(Permutations):
 
     @property
     def nodes(self) -> int:
-        """The number of elements: half of the permutations."""
+        """The number of elements, which is half the number of permutations."""
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
@@ -145,7 +145,7 @@ class SignedPermutations(Permutations):
 
     @property
     def nodes(self) -> int:
-        """The number of elements: n! permutations with 2^n choices of signs."""
+        """The number of elements, which are n! permutations with 2^n choices of signs each."""
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
@@ -175,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse: symbol s at position p puts p, with the sign of s, in place |s|."""
+        """Return the inverse, in which p, with the sign of s, is at |s| if symbol s is at p."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -232,7 +232,7 @@ class Residues:
 
     @property
     def nodes(self) -> int:
-        """The number of elements: the product of the sides."""
+        """The number of elements, which is the product of the sides."""
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
@@ -262,7 +262,7 @@ class Residues:
         return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of group elements: residues, all with the same number of digits."""
+        """Return the labels of group elements, which are residues of equal length."""
         base, width = self._label_format
         digits = elements[..., None] // base ** np.arange(width)[::-1] % base
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[digits]
@@ -318,7 +318,7 @@ class Subgroup(Permutations):
 
     @cached_property
     def _members(self) -> Ranks:
-        """The ranks of the elements in the whole group, ascending: the orbit of the identity."""
+        """The ranks of the subgroup's elements in the whole group, in ascending order."""
         members = frontier = np.zeros(1, dtype=np.int32)
         while len(frontier):
             reached = [_move(self.whole, frontier, each) for each in self.generators]

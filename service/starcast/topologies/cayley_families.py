@@ -22,7 +22,7 @@ SMALLEST, LARGEST = 1, 28
 
 
 class Hypercube(Topology):
-    """Q_d for 1 <= d <= 28: 2^d nodes, degree and diameter d.
+    """The hypercube Q_d for 1 <= d <= 28, with 2^d nodes, degree d and diameter d.
 
     The rank of a node is its label read as a binary number.
     """
@@ -39,7 +39,7 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """The diameter, d: the distance between two nodes that differ in all bits."""
+        """The diameter d, which is the distance between two nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Hypercube(Topology):
         return self._xor(rank)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return the labels of nodes: the d bits of each rank, the most significant bit first."""
+        """Return the labels of nodes, which are the d bits of each rank, most significant first."""
         if ranks is None:
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
@@ -88,7 +88,7 @@ class Hypercube(Topology):
         return codes.view(f"<U{self.n}")[:, 0]
 
     def rank(self, label: str) -> int:
-        """Return the rank of a label: the label read as a binary number."""
+        """Return the rank of a label, which is the label read as a binary number."""
         if not isinstance(label, str):
             raise InputError(
                 f"{label!r} is not a label: labels are strings",
@@ -181,7 +181,10 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Return the generators that rotate the symbols in positions 1, 2 and i in either direction."""
+    """Return the generators that rotate the symbols in positions 1, 2 and i, for i = 3..n.
+
+    There is a generator for either direction of rotation.
+    """
     generators = []
     for i in range(3, n + 1):
         for first, second, third in ((2, i, 1), (i, 1, 2)):
@@ -194,7 +197,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus: moves by one in either direction of one dimension."""
+    """Return the generators of a torus, which move by one in either direction of a dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

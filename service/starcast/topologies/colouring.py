@@ -101,7 +101,7 @@ class _Colouring:
                 self.free[node] ^= 1 << free | 1 << other
 
     def _rotate(self, u: int, fan: Sequence[int], colour: int) -> None:
-        """Give each link in a fan the colour of the next link, and the last link ``colour``."""
+        """Give each link in a fan the next link's colour, and give ``colour`` to the last link."""
         colours = [*(self.ends[u].index(node) for node in fan[1:]), colour]
         for node, old in zip(fan[1:], colours, strict=False):
             self.ends[node][old] = _FREE

@@ -47,8 +47,8 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the result has one node less than the number of disjoint paths:
-    removing the inner nodes separates the two nodes only if the link is removed as well.
+    If a link joins the two nodes, the inner nodes separate the two nodes only if this link is
+    removed as well. The result then has one node less than the number of disjoint paths.
 
     Args:
         topology: the topology that contains the two nodes.
@@ -81,7 +81,7 @@ def _maximum_flow(topology: Topology, source: int, target: int) -> "_Flow":
 
 
 class _Flow:
-    """The disjoint paths found so far, stored as directed links, and the search for one more.
+    """The disjoint paths found so far, stored as directed links, and the search for a further path.
 
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
     from this side to the target. Initially the price is the distance. If costs are reduced by these
@@ -112,9 +112,10 @@ class _Flow:
         return paths
 
     def cut(self) -> set[int]:
-        """Return a minimum cut: on each path of several links, the node where the search stopped.
+        """Return a minimum cut, with one node of each path that has several links.
 
-        Along each path, the sides that the last search reached come before all others.
+        On each path, this is the node at which the last search stopped: the sides that the search
+        reached come before all other sides of the path.
         """
         cut = set()
         for path in self.paths():

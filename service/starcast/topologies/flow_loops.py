@@ -30,8 +30,8 @@ def push_flow(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the directed link in the opposite direction.
-        left: the remaining capacity of each directed link; changed.
-        supply: the flow that each node can still send, 0 at the target; changed.
+        left: the remaining capacity of each directed link; modified in place.
+        supply: the flow that each node can still send, 0 at the target; modified in place.
         distance: set to each node's distance to the target over links with remaining capacity, or
             -1 if no such path exists; ``[nodes]``.
         queue: workspace, ``[nodes]``.

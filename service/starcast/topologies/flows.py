@@ -7,9 +7,9 @@ the maximum flow from one node to another is the largest number of paths that sh
 
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
 spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
-directions, which is the case on every topology today, this number is the same for all roots: the
-links that enter a set of nodes have the same total capacity as the links that leave the set, so a
-cut limits the flows from a root on either side.
+directions, which is the case on every topology today, this number is the same for all roots. The
+links that enter a set of nodes then have the same total capacity as the links that leave the set,
+so a cut imposes the same limit on flows from a root inside the set and from a root outside.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Cut(NamedTuple):
     """A set of some but not all nodes, and the total capacity of the directed links that leave it.
 
     Attributes:
-        inside: which nodes are in the set, bool ``[nodes]``.
+        inside: a mask of the nodes in the set, bool ``[nodes]``.
         capacity: the total capacity of the directed links that leave the set.
     """
 
@@ -109,7 +109,7 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut that separates many pairs of nodes, but has few links: a ball around a node.
+    """Return a cut around a ball of nodes; it separates many pairs of nodes, but has few links.
 
     The centre of the ball is a node at the maximum distance from node 0. The radius maximizes the
     number of separated pairs of endpoints per unit of capacity.
@@ -153,8 +153,8 @@ class FlowNetwork:
     Args:
         topology: the topology whose links carry the flows.
         capacities: the capacity of each directed link, at least 0; see `Capacities`.
-        endpoints: which nodes send and receive messages of their own, bool ``[nodes]``; None for
-            all nodes. All other nodes only forward.
+        endpoints: a mask of the nodes that send and receive messages of their own, bool
+            ``[nodes]``; None for all nodes. All other nodes only forward.
     """
 
     def __init__(
@@ -213,8 +213,9 @@ class FlowNetwork:
         """Return a minimum cut that has the root inside and at least one other endpoint outside.
 
         If all capacities are 1 and there are no switches, only flows to the nodes of a dominating
-        set are needed: if every node has at least d links, each side of a cut of fewer than d links
-        has a node with all neighbours on the same side (Matula 1987).
+        set are needed. If every node has at least d links, each side of a cut of fewer than d links
+        has a node with all neighbours on the same side (Matula 1987), and therefore a node of the
+        dominating set.
         """
         nodes = self.topology.nodes
         entering = self._capacity.reshape(nodes, -1).sum(axis=1)

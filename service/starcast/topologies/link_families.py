@@ -88,7 +88,7 @@ def arrangement(n: int, k: int) -> LabelPairs:
 def crossed_cube(d: int) -> LabelPairs:
     """Yield the links of a crossed cube, in which a link flips a bit and may change later bits.
 
-    The bits after the flipped one are taken in pairs from the right. In a pair that ends with 1,
+    The bits after the flipped bit are taken in pairs from the right. In a pair that ends with 1,
     the other bit is flipped too.
     """
     for node, flipped in product(range(2**d), range(d)):
@@ -104,7 +104,7 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield links from each word to its shifts: drop the first symbol and append any symbol."""
+    """Yield links from each word to its shifts, which end in a new symbol and lack the first."""
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
     )
@@ -134,7 +134,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u_i, from u_i to v_i, and from v_i to v_(i+k)."""
+    """Yield the links of a ring of nodes u_i, links from u_i to v_i, and from v_i to v_(i+k)."""
     _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -199,10 +199,10 @@ def fat_tree(k: int) -> LabelPairs:
 def slim_fly(q: int) -> LabelPairs:
     """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
 
-    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Within a row, two nodes
-    are linked if their places differ, modulo q, by a number in the set of their half. The sets of
-    the two halves consist of powers of a primitive root. Across the halves,
-    (0, x, y) is linked to (1, m, c) if y = mx + c modulo q.
+    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Each half has a
+    set of powers of a primitive root. Within a row, two nodes are linked if their places differ,
+    modulo q, by a number in the set of their half. Across the halves, (0, x, y) is linked to
+    (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
     _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")

@@ -45,7 +45,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     Args:
         needed: the required memory in bytes.
         purpose: noun phrase for the error message, such as ``the arrivals of all units``.
-        hint: what the user can do instead.
+        hint: advice to the user.
 
     Raises:
         LimitError: more bytes are needed than the machine has.

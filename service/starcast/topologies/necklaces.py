@@ -102,8 +102,9 @@ def count_fixed(n: int, turns: int) -> int:
 def short_necklaces(n: int) -> Perms:
     """Return the nodes on necklaces of fewer than n-1 nodes, except the identity, sorted by rank.
 
-    As permutations, such nodes commute with r^g for a divisor g < n-1 of n-1. Hence they start with
-    1, permute the g cycles of r^g, and rotate each of them.
+    As permutations, such nodes commute with r^g, where r is the permutation of the rotation R, and
+    g < n-1 is a divisor of n-1. Hence they start with 1, permute the g cycles of r^g, and rotate
+    each of these cycles.
 
     Returns:
         uint8 ``[count, n]``.

@@ -255,8 +255,8 @@ def _merge(
         latencies: the latency of each listed link; None if each is 0.
 
     Returns:
-        Three sequences with one entry per merged link: the pair of node indices; the capacity,
-        which is the sum over parallel links; and the latency.
+        Three sequences with one entry per merged link: the pairs of node indices, the capacities
+        and the latencies. The capacities of parallel links are added.
 
     Raises:
         InputError: the two directions of a link have different capacities, or a link is listed
@@ -368,8 +368,8 @@ def _read_numbers(
         weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``.
 
     Returns:
-        The capacity or latency of each link, or None if no link has the attribute; and whether the
-        values have units.
+        Two values: a list with the capacity or latency of each link, or None if no link has the
+        attribute, and whether the values have units.
 
     Raises:
         InputError: a value is missing, not a number or out of range, or only some values have a
@@ -416,14 +416,14 @@ def _read_numbers(
 
 
 def _at(links: LinkList, number: int) -> str:
-    """Return the beginning of a message about the link with the given index: line and ends."""
+    """Return the beginning of a message about a link, with the line and the ends of the link."""
     u, v = links.pairs[number]
     line = f"line {links.lines[number]}: " if links.lines else ""
     return f"{line}the link from '{links.nodes[u]}' to '{links.nodes[v]}' "
 
 
 def _capacity_unit(capacities: Sequence[Amount], *, keep_whole: bool) -> Fraction:
-    """Return the largest number of which all capacities are integer multiples.
+    """Return the greatest common divisor of the capacities, which may be fractions.
 
     Args:
         capacities: the capacity of each link.

@@ -66,8 +66,8 @@ _known: dict[str, "Network"] = {}
 class Network(Topology):
     """A connected graph that is given by its links; `starcast.network` builds one.
 
-    Endpoints are ranked before switches. Within each group, nodes are ranked by label: numbers by
-    value, then other labels by code points.
+    Endpoints are ranked before switches. Within each group, nodes are ranked by label. Labels
+    that are numbers come first, by value; all others follow, by code points.
 
     Args:
         name: the first part of the spec.
@@ -273,7 +273,7 @@ class Network(Topology):
         return int(np.flatnonzero(on_path & (from_first == from_first[last] // 2))[0])
 
     def port_links(self) -> NDArray[np.int32]:
-        """Return the links with their ports, int32 ``[links, 3]``: lower rank, higher rank, port.
+        """Return the lower rank, the higher rank and the port of each link, int32 ``[links, 3]``.
 
         The rows are sorted.
         """

@@ -16,8 +16,8 @@ list of coefficients: entry d counts the arrangements at distance d. The distanc
 these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
 
 * Each cycle of two or more positions costs its length + 1.
-* External chains begin with a symbol that the root lacks. If there are any, all of them together
-  cost their number of positions + the number of chains + 1.
+* External chains begin with a symbol that the root lacks. If there are external chains, their
+  total cost is the number of their positions + the number of chains + 1.
 * If position 1 is on such a cycle or chain, the distance is 2 smaller.
 """
 
@@ -119,7 +119,7 @@ class ArrangementGraph(Topology):
         return blocks.Images(self.n, self.length, self.extension(rank)).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return the labels of nodes: one character for each symbol."""
+        """Return the labels of nodes, with one character for each symbol."""
         if ranks is None:
             self._require_memory(5 * self.length, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.length))
@@ -159,11 +159,11 @@ class ArrangementGraph(Topology):
 
 
 class Star(ArrangementGraph):
-    """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2).
+    """The star graph S_n for 2 <= n <= 12, with n! nodes and degree n-1.
 
-    Distances: the number of displaced symbols, plus the number of cycles of length two or more,
-    minus 2 if the first symbol is displaced. The translation that maps the identity to q maps x to
-    (q[x_1], .., q[x_n]).
+    The diameter is floor(3(n-1)/2). The distance from the identity is the number of displaced
+    symbols, plus the number of cycles of length two or more, minus 2 if the first symbol is
+    displaced. The translation that maps the identity to q maps x to (q[x_1], .., q[x_n]).
     """
 
     family = "star"
@@ -209,10 +209,11 @@ def largest_k(n: int) -> int:
 
 
 class NkStar(ArrangementGraph):
-    """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1.
+    """The (n,k)-star S_{n,k} for 2 <= n <= 35 and 1 <= k <= n-1.
 
-    Distances follow formulas (1) and (2) of Li, Chen, Xiang & Yao. The translation that maps the
-    identity to a root maps p to (q[p_1], .., q[p_k]), where q is the root's `extension`.
+    It has n!/(n-k)! nodes, at most 12!, and degree n-1. Distances follow formulas (1) and (2) of
+    Li, Chen, Xiang & Yao. The translation that maps the identity to a root maps p to
+    (q[p_1], .., q[p_k]), where q is the root's `extension`.
     """
 
     family = "nk-star"
@@ -231,7 +232,7 @@ class NkStar(ArrangementGraph):
 
     @property
     def diameter(self) -> int:
-        """The largest distance: 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
+        """The largest distance, which is 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
         n, k = self.n, self.k
         return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
@@ -308,7 +309,7 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return the polynomials that count the permutations of j positions by cost, j = 0..largest.
+    """Return, for j = 0..largest, the polynomial that counts permutations of j positions by cost.
 
     The cost of a permutation is the sum of the costs of its cycles (see the module's docstring).
     """
