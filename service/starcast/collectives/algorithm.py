@@ -185,7 +185,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 class Foresight(TypedDict, total=False):
     """The optional arguments of `algorithm`: functions that describe a schedule before it is built.
 
-    The attributes of `Entry` document ``exclusion``, and those of `Algorithm` all other arguments.
+    The class `Entry` documents ``exclusion``, and the class `Algorithm` all other arguments.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -221,7 +221,7 @@ def algorithm(
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
     length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``, ``units``
-    (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
+    (the number of units; by default the largest unit + 1), ``packets`` (by default True if a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
     Functions of starcast return a `Draft`, for the given root or, on topologies with translations,
@@ -240,7 +240,8 @@ def algorithm(
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: a name is taken, malformed or unknown, or the function has a wrong signature.
+        InputError: the name is already used or malformed, another name is unknown, or the function
+            has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -340,7 +341,7 @@ def find_algorithm(collective: str, name: str, topology: Topology | None = None)
     Args:
         collective: the collective of the algorithm.
         name: the name of the algorithm.
-        topology: a topology on which the algorithm must be defined.
+        topology: a topology on which the algorithm must be defined; by default not checked.
 
     Raises:
         InputError: the collective is unknown, has no algorithm of this name, or the algorithm is
@@ -378,7 +379,7 @@ def schedule(
             represents all sources; the root is ignored if the schedule contains the rows of all
             sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
-            ``messages``, ``copies``, ``base``; each has a default.
+            ``messages``, ``copies``, ``base``. Each of these has a default.
 
     Returns:
         The schedule, sorted by step, sender, port, tree and unit.

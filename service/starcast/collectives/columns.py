@@ -71,7 +71,7 @@ def schedule_from_columns(
             `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
             from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
             The mapping may also hold ``units`` (the number of units; by default the smallest number
-            of units that the collective can have with these rows), ``packets`` (by default whether
+            of units that the collective can have with these rows), ``packets`` (by default True if
             a directed link carries several units in a step), ``symmetric`` and ``forest``.
         topology: the topology or its spec.
         collective: the name of the collective.

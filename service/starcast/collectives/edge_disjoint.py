@@ -235,8 +235,9 @@ def _nearest_trees(
     """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
 
     Returns:
-        The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and
-        the ranks of the nodes on short necklaces (of fewer than n-1 nodes), without the root.
+        Two arrays: the trees, int64 ``[copies, nodes]``, with meaningless entries for all other
+        nodes; and the ranks of the nodes on short necklaces (fewer than n-1 nodes), without the
+        root.
     """
     rings = necklaces(forest.topology.n)
     full = rings.period == forest.trees

@@ -164,7 +164,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit from a table that is too wide; errors of runs always remain."""
+    """Return the columns to omit from a table that is too wide; run errors are always shown."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 

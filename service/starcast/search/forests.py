@@ -60,14 +60,15 @@ def _add_node(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add the clauses for one node of a tree: it has exactly one parent, closer to the root.
+    """Add the clauses for one node of a tree: the node has exactly one parent, closer to the root.
 
     Args:
         formula: the formula, to which the clauses are added.
         table: the neighbours, ``[ports, nodes]``.
         node: the node; the root is 0.
-        chosen: variables ``[nodes, ports]``: the port leads from the node to its parent.
-        within: variables ``[nodes, height + 1]``: the node's level is at most the second index.
+        chosen: variables ``[nodes, ports]``, true if the port leads from the node to its parent.
+        within: variables ``[nodes, height + 1]``, true if the node's level is at most the second
+            index.
         distance: the node's distance from the root in the topology.
     """
     height = within.shape[1] - 1
@@ -184,8 +185,8 @@ class EdgeDisjointTrees(FormulaProblem):
         """Return the formula for trees of height at most ``target``.
 
         Returns:
-            The formula, and its variables ``chosen`` [trees, nodes, ports]: the port leads from the
-            node to its parent in the tree.
+            The formula, and its variables ``chosen`` [trees, nodes, ports], which are true if the
+            port leads from the node to its parent in the tree.
         """
         graph, congestion = self.topology, self.congestion
         trees, nodes, table = graph.degree, graph.nodes, graph.table()
@@ -271,7 +272,7 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology with merged nodes, in which partitions are searched.
+    """A topology whose nodes are merged into fewer nodes, for the search for partitions.
 
     In the partitions sought, an automorphism maps each class to the next class, so a power of the
     automorphism maps each class to itself. Nodes that this power maps to one another are merged.

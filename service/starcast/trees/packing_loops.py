@@ -156,8 +156,8 @@ def grow(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link; changed.
-        level: the level of each node in each tree, or -1; changed.
+        owner: the tree of each directed link; modified in place.
+        level: the level of each node in each tree, or -1; modified in place.
         workspaces: the eight work arrays that `is_allowed` describes.
         stamp: the number of searches so far.
 
@@ -226,9 +226,9 @@ def move_subtree(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link, already changed.
-        level: the level of each node in each tree; changed.
-        below: the height of each node's subtree in each tree; changed.
+        owner: the tree of each directed link, after the change.
+        level: the level of each node in each tree; modified in place.
+        below: the height of each node's subtree in each tree; modified in place.
         stack: workspace, ``[nodes]``.
     """
     nodes = len(stack)
@@ -281,9 +281,9 @@ def lower_trees(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link; changed.
-        level: the level of each node in each tree; changed.
-        below: the height of each node's subtree in each tree; changed.
+        owner: the tree of each directed link; modified in place.
+        level: the level of each node in each tree; modified in place.
+        below: the height of each node's subtree in each tree; modified in place.
         stack: workspace, ``[nodes]``.
 
     Returns:

@@ -7,9 +7,9 @@ until the earliest arrival), and until the previous packet on its directed link 
 one-port model, a packet waits for the previous packet at its sender and the previous packet at its
 receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
 vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
-maxima, minima and additions. Unless some but not all durations are 0, F has one fixed point; no
-packet ends later than in the synchronous model, and iterating F reaches the fixed point from any
-times between 0 and the synchronous times (docs/execution-models.md has the proofs).
+maxima, minima and additions. If all durations are positive, or all are 0, F has exactly one fixed
+point. In this fixed point, no packet ends later than in the synchronous model. Iterating F reaches
+it from any times between 0 and the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
@@ -238,8 +238,8 @@ class _FirstQueue:
         """Return when each packet ends.
 
         Args:
-            ready: when all units of each packet are at the packet's sender. This array and the
-                result have the order of `_Queue.order`.
+            ready: the time at which all units of each packet are at the packet's sender. The
+                packets of this array and of the result are in the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -293,9 +293,10 @@ def _describe(
 
 
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
-    """Return a synchronous critical path: the longest packet of each step (the first of several).
+    """Return the critical path of a synchronous execution: the longest packet of each step.
 
-    The argument ``clock`` contains the end time of each step.
+    If several packets of a step are equally long, the first one is returned. The argument ``clock``
+    contains the end time of each step.
     """
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
@@ -322,7 +323,7 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return an asynchronous critical path: a chain of packets up to the packet that ends last.
+    """Return the critical path of an asynchronous execution, which ends with its last packet.
 
     Each packet started when the packet before it ended.
     """

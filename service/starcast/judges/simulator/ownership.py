@@ -60,8 +60,8 @@ class Postcondition:
         units: the number of units.
         root: rank of the root.
         multiplicity: M, the number of units per source, per destination, or per pair of source and
-            destination, depending on the collective. In a broadcast, reduce or allreduce it is the
-            number of all units.
+            destination, depending on the collective. In a broadcast, reduce or allreduce, M is the
+            total number of units.
     """
 
     collective: Collective
@@ -164,7 +164,7 @@ class PairIndex(ABC):
 
 
 class AllPairs(PairIndex):
-    """The index of all (node, unit) pairs, computed from node and unit."""
+    """An index of all (node, unit) pairs, computed from the node and the unit."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
@@ -178,7 +178,7 @@ class AllPairs(PairIndex):
 
 
 class Pairs(PairIndex):
-    """The index of the (node, unit) pairs that are held initially or delivered by some row.
+    """An index of the (node, unit) pairs that are held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each given pair; the last index for pairs that have no own index."""
+        """Return the index of each given pair; the last index if a pair has no entry."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -223,7 +223,7 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
     Args:
         postcondition: the postcondition of the rows.
         rows: the number of rows.
-        sources: the number of sources for which the rows are repeated.
+        sources: the number of sources whose rows are executed; each source has ``rows`` rows.
 
     Raises:
         LimitError: the number of (node, unit) pairs exceeds a fixed limit.
@@ -373,7 +373,7 @@ class Journeys(Deliveries):
     def find_early_send(self) -> Violation | None:
         """Find the first row whose sender does not hold the row's unit when the step begins.
 
-        Only rows that do not obviously continue a journey are checked; there are usually few.
+        Only rows that do not obviously continue a journey are checked; such rows are usually few.
         """
         suspects = self._find_suspects()
         if not len(suspects):
