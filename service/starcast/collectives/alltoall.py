@@ -191,11 +191,10 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Return an entry (a symbol) for each cycle; symbol s is the entry of at most ``capacity[s]``.
+    """Return an entry (a symbol) for each cycle; symbol s occurs at most ``capacity[s]`` times.
 
-    The limit ``capacity[s]`` is a number of cycles. The choice is a bipartite flow, found by
-    augmenting paths. Cycles are served in their order and symbols are tried in ascending order, so
-    the choice is deterministic.
+    The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
+    symbols are tried in ascending order, so the choice is deterministic.
 
     Raises:
         StarcastError: every choice exceeds the capacity of some symbol.

@@ -172,7 +172,7 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The panel's name, a text with the parameter values that all its runs share."""
+        """The panel's name, a text with the parameter values that identify the panel."""
         return describe(self.question)
 
     @property

@@ -18,8 +18,8 @@ parent in SPT. In EDT the parent of x is the neighbour whose *first symbol* is
 
 * in tree k: q;
 * in tree x_1: 1 (cases 1 and 3, x_1 != k);
-* in tree q, if q != k: 1 if x_1 = k (case 2), and k otherwise (case 3). In case 1, q = k; * in any
-other tree l: l.
+* in tree q, unless q = k (case 1): 1 if x_1 = k (case 2), and k otherwise (case 3);
+* in any other tree l: l.
 
 Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
 

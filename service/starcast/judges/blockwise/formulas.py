@@ -97,7 +97,8 @@ class Blocks(NamedTuple):
         n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
         changes: the nodes whose port differs from the formula for this kind of forest, int64
-            ``[changes, 4]``. A sorted row contains block, tree, index in the block and port.
+            ``[changes, 4]``. Each row contains block, tree, index in the block and port; the rows
+            are sorted.
     """
 
     kind: int

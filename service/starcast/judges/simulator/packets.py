@@ -155,7 +155,7 @@ class Packets:
         return ticks.durations(self.units, link)
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return the resources for which packets wait after their units have arrived.
+        """Return the resources, other than units, for which packets wait.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
         sender and its receiver, or for the link instead of a switch. In a symmetric one-port
