@@ -156,8 +156,8 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the columns to display in a table of crossovers, a part of `COLUMNS`.
 
-    The columns for the ends of ranges are omitted, and so is the column of faults or of roots if
-    this column has only default values.
+    The columns for the ends of ranges are omitted. The columns of faults and roots are omitted if
+    they have only default values.
     """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)

@@ -95,7 +95,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: a random tenth of all nodes moves from each half to the other half."""
+    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):

@@ -331,7 +331,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a new proof differs from the record's LRAT proof, otherwise ""."""
+    """Return a remark if a new proof differs from the record's LRAT proof, else an empty string."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""

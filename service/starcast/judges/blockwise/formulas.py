@@ -43,13 +43,14 @@ class Tables(NamedTuple):
 
     Attributes:
         orders: all permutations of 0..w-1 in lexicographic order, uint8 ``[w!, w]``.
-        neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
-            ``[m+1, m!]``.
+        neighbours: for each port 2..m and each node, the index of the node's neighbour in the
+            block, uint16 ``[m+1, m!]``.
         compositions: the rank of g∘p at the index (rank of g, rank of p), int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
-            ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
-            positions, the index (among the row's other symbols) of the symbol whose home it is.
+            ``[2, m^3, w!]``. The first index is t. The second index combines three numbers: for
+            each of these positions, the index (among the row's other symbols) of the symbol whose
+            home is this position. The third index is a node of the row.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """

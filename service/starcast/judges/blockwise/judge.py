@@ -181,8 +181,8 @@ def _fill_block(
         tables: the look-up tables for blocks of m! nodes.
         x: a node with the tail of the block; its other positions are overwritten.
         rest: the symbols outside the tail, ascending, uint8 ``[m]``.
-        ports: the ports towards the parents, uint8 ``[trees, m!]``.
-        potentials: the potentials, uint8 ``[trees, m!]``.
+        ports: the ports towards the parents, uint8 ``[trees, m!]``; overwritten.
+        potentials: the nodes' potentials, uint8 ``[trees, m!]``; overwritten.
     """
     n, m = blocks.n, blocks.m
     if blocks.kind == SUBSTAR:

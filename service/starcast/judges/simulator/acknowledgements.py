@@ -32,9 +32,9 @@ class AcknowledgedRun:
         simulation: the results of the simulation; a stalled traversal executes no further rows.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of each of these traversals.
-        hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if its first
-            hop was blocked. If the traversal completed all hops, only the last acknowledgement, to
-            the source, is missing.
+        hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if the
+            traversal's first hop was blocked. If the traversal completed all hops, only the last
+            acknowledgement, to the source, is missing.
     """
 
     simulation: Simulation

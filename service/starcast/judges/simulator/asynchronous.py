@@ -38,7 +38,8 @@ class AsynchronousExecution:
         packets: the packets to execute.
         dependencies: the arrival times that each row reads and writes.
         ticks: computes the durations of packets.
-        clock: ``[steps + 1]``, when each step ends in the synchronous model; the first value is 0.
+        clock: ``[steps + 1]``, the end time of each step in the synchronous model; the first value
+            is 0.
 
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
@@ -80,7 +81,8 @@ class AsynchronousExecution:
 
         Args:
             batch: a batch with a single step.
-            free: for each chain, the time from which each link or node is free; updated in place.
+            free: for each kind of resource (`Chain`), the time from which each link or node is
+                free; updated in place.
         """
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)

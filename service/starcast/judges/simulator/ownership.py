@@ -417,8 +417,8 @@ def find_missing(
     Args:
         postcondition: the required pairs.
         held: returns which (node, unit) pairs are held; it is called with required pairs only.
-        alive: bool ``[nodes]``, or None if all nodes are alive. Units to dead nodes, and units that
-            dead nodes would have sent, need not be delivered.
+        alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
+            faults. Units to or from other nodes need not be delivered.
         examples: the maximum number of missing pairs to return.
     """
     units = np.arange(postcondition.units)

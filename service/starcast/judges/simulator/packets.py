@@ -71,7 +71,7 @@ class PacketColumns(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Consecutive steps of an execution: ranges of their rows and of their packets."""
+    """Consecutive steps of an execution, with the ranges of their rows and packets."""
 
     rows: slice
     packets: slice
@@ -227,7 +227,7 @@ class Ticks:
 
     Args:
         topology: the topology with the links.
-        start_up: T_s.
+        start_up: T_s, the start-up time of a packet.
         per_unit: the time that a unit adds to its packet over a link of capacity 1.
 
     Attributes:

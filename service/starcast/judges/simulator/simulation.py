@@ -374,9 +374,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     an allgather, gather or alltoall, the units that come from these nodes need not be delivered
     either. Faults break the symmetry, so a symmetric schedule is expanded.
 
-    In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
-    unit as complete. Under faults such a row is dropped instead, and a unit is complete with the
-    contributions of all nodes that do not fail in any step.
+    In a reduction, two actions are violations: counting a contribution twice, and passing on an
+    incomplete unit as complete. Under faults such a row is dropped instead, and a unit is complete
+    with the contributions of all nodes that do not fail in any step.
 
     Args:
         schedule: any schedule; it is checked, not trusted.
