@@ -145,7 +145,7 @@ def flood_units(
 
 
 def _find_receivers(forest: Forest) -> Mask:
-    """Return which nodes of each tree have to receive units, bool ``[trees, nodes]``.
+    """Return the nodes of each tree that have to receive units, bool ``[trees, nodes]``.
 
     These are the endpoints and the switches above them, except the root, which receives nothing.
     """

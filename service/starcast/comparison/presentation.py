@@ -121,7 +121,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 def tabulate(comparison: Comparison) -> Table:
     """Return a comparison as a machine-readable table, with a single value in each cell.
 
-    The table's note states how many rows without a difference are omitted.
+    The table's note states the number of omitted rows, which have no differences.
     """
     rows = list(map(as_cells, comparison.rows()))
     hidden = len(comparison.matches) - len(rows)

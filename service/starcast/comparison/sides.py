@@ -1,4 +1,4 @@
-"""The sides (named sets of runs) of a comparison: how they are loaded, named and split."""
+"""Load, name and split the sides (named sets of runs) of a comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -248,7 +248,8 @@ def path_word(m: int) -> PortWord:
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
     the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
     Before, between and after these advances, all lower counters run through their values. So the
-    word for counters 1..k has k + 1 copies of the word for 1..k-1. Each copy uses the table at that time.
+    word for counters 1..k has k + 1 copies of the word for 1..k-1. Each copy uses the table at that
+    time.
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """

@@ -1,6 +1,6 @@
 """Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
 
-The critical path is the chain of packets that determines how long the execution takes.
+The critical path is the chain of packets that determines the total time of the execution.
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
@@ -196,7 +196,7 @@ class _Queue:
         self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
-        """Return, for each packet, when the previous packet in its queue ends.
+        """Return, for each packet, the end time of the previous packet in the packet's queue.
 
         For the first packet of a queue, the result is the time from which its link or node is free.
         The argument ``end`` contains the end times of all packets.
@@ -207,7 +207,7 @@ class _Queue:
         return result
 
     def release(self, end: Times) -> None:
-        """Record when the link or node of each queue is free after the batch.
+        """Record the time from which the link or node of each queue is free after the batch.
 
         Args:
             end: the end time of each packet.
@@ -237,7 +237,7 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return when each packet ends.
+        """Return the end time of each packet.
 
         Args:
             ready: the time at which all units of each packet are at the packet's sender. The

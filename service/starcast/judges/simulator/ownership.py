@@ -1,4 +1,4 @@
-"""Determine which nodes must receive each unit, and when each node holds it.
+"""Determine the nodes that must receive each unit, and the step after which a node holds a unit.
 
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
 it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
@@ -257,7 +257,7 @@ class Deliveries(ABC):
 
     @abstractmethod
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows.
+        """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
         These rows must be complete steps. The function may be called only with pairs of a node and
         a unit that the node must receive.
@@ -308,7 +308,7 @@ class ArrivalTimes(Deliveries):
         return None
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows."""
+        """Return a function that checks whether nodes hold units after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
         # The limit is at least 1, so that units held from the start (time 0) are included even
         # before any row has been executed.
@@ -384,7 +384,7 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows.
+        """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
         The returned function takes arrays of nodes and units. Each node must be the destination of
         its unit, because only arrivals at destinations are recorded.
@@ -418,7 +418,8 @@ def find_missing(
         postcondition: the required pairs.
         held: returns which (node, unit) pairs are held; it is called with required pairs only.
         alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
-            faults. Units to or from other nodes need not be delivered.
+            faults. Units to other nodes need not be delivered; if every endpoint sends units, units
+            from other nodes need not be delivered either.
         examples: the maximum number of missing pairs to return.
     """
     units = np.arange(postcondition.units)

@@ -155,7 +155,7 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units are complete at which nodes.
+        """Return a function that checks whether units are complete at nodes.
 
         The function describes the state after the first ``done`` rows, which must be complete
         steps.
