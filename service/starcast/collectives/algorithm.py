@@ -123,8 +123,7 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return the reason why the algorithm is not defined on a topology, or None if it is
-        defined."""
+        """Return the reason why the algorithm is not defined on a topology, or None."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason

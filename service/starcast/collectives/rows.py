@@ -147,7 +147,7 @@ def flood_units(
 def _find_receivers(forest: Forest) -> Mask:
     """Return the nodes of each tree that have to receive units, bool ``[trees, nodes]``.
 
-    These are the endpoints and the switches above them, except the root, which receives nothing.
+    The endpoints and the switches above endpoints receive units; the root receives nothing.
     """
     endpoints = forest.topology.endpoints
     receives: Mask = forest.parent_port != 0

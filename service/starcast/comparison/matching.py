@@ -315,8 +315,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return the reason why a run and its partner are not comparable; None if they are
-        comparable."""
+        """Return the reason why a run and its partner are not comparable, or None."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)

@@ -167,8 +167,8 @@ def _augment(
 
     The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
     informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
-    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 stands for none. The last
-    three arrays are work arrays.
+    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 means that a node is not
+    matched. The last three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0

@@ -18,7 +18,7 @@ The nodes x that start with 1 are leaves. The trees differ in the dimension towa
 * near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
   that map the generator of x's necklace to x;
 * perfectly balanced (Def. 15): d(x)+2 + i p(x), where p(x) is the number of nodes in the necklace
-  of x. Each i with 0 <= i < (n-1)/p(x) belongs to another tree that contains x.
+  of x. Each i with 0 <= i < (n-1)/p(x) belongs to one of the trees that contain x.
 """
 
 from math import factorial

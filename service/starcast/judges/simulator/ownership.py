@@ -259,7 +259,7 @@ class Deliveries(ABC):
     def held_after(self, done: int) -> Held:
         """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
-        These rows must be complete steps. The function may be called only with pairs of a node and
+        These rows must be complete steps. The arguments of the function must be pairs of a node and
         a unit that the node must receive.
         """
 
@@ -416,7 +416,8 @@ def find_missing(
 
     Args:
         postcondition: the required pairs.
-        held: returns which (node, unit) pairs are held; it is called with required pairs only.
+        held: a function that returns a mask of the (node, unit) pairs that are held; called only
+            with required pairs.
         alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
             faults. Units to other nodes need not be delivered; if every endpoint sends units, units
             from other nodes need not be delivered either.
