@@ -21,7 +21,7 @@ steps for every M, which is the minimum.
 **In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
 (LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
 Translation may map a residual link (a link over one of the ports k+1..n, which replaces the first
-symbol) to a link over another port, which is used in another sub-slot, so one source cannot
+symbol) to a link over another port. This port is used in another sub-slot, so one source cannot
 represent all sources. Unless k = n-1, the one-port schedule therefore contains the rows of all
 sources, and is the same for every root.
 """

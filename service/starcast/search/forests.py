@@ -5,11 +5,12 @@ With congestion 1 the trees are arc-disjoint: they enter every other node over d
 each link of the root belongs to a different tree.
 
 **Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
-be partitioned into k classes such that each class induces a connected graph, and no component of
-the links between two classes is a tree. The search finds the partition by simulated annealing.
-Some automorphisms permute the nodes in cycles of equal length. If this length is a multiple of k,
-the search looks for a partition in which the automorphism maps each class to the next class. Such a
-partition corresponds to a partition of a quotient graph, which is much smaller.
+be partitioned into k classes with two properties: each class induces a connected graph, and no
+connected component of the graph formed by the links between two classes is a tree. The search finds
+the partition by simulated annealing. Some automorphisms permute the nodes in cycles of equal
+length. If this length is a multiple of k, the search looks for a partition in which the
+automorphism maps each class to the next class. Such a partition corresponds to a partition of a
+quotient graph, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -368,9 +369,9 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
     """Return each tree's ports towards the parents, for a partition of the nodes into classes.
 
     There is one tree per class: the tree spans the class, and all other nodes are leaves. A leaf is
-    attached by a link between the leaf's class and the tree's class. In each component of these
-    links, every node is assigned a different link, which is possible because a component has at
-    least as many links as nodes.
+    attached by a link between the leaf's class and the tree's class. In each connected component of
+    these links, every node is assigned a different link. This is possible because a component has
+    at least as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -400,10 +401,10 @@ def _spanning_links(
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
-    In each component of the links between a and b, nodes get their parents in a spanning tree. The
-    root of the spanning tree needs a link too. So one link outside the spanning tree is used, and
-    each node on the tree path from that link to the root is assigned its child instead of its
-    parent.
+    In each connected component of the links between a and b, a spanning tree is chosen, and each
+    node is assigned its parent. The root of the spanning tree needs a link too. So one link outside
+    the spanning tree is used, and each node on the tree path from that link to the root is assigned
+    its child instead of its parent.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}

@@ -369,10 +369,10 @@ class Executed(NamedTuple):
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
     """Execute a schedule and check it.
 
-    Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Units need not be delivered to nodes that fail in any step. In
-    an allgather, gather or alltoall, the units that come from these nodes need not be delivered
-    either. Faults break the symmetry, so a symmetric schedule is expanded.
+    Under faults, a row is dropped if its sender, receiver or link is down, or if its sender does
+    not hold the unit. A dropped row is not a violation. Units need not be delivered to nodes that
+    fail in any step. In an allgather, gather or alltoall, the units that come from these nodes need
+    not be delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
 
     In a reduction, two actions are violations: counting a contribution twice, and passing on an
     incomplete unit as complete. Under faults such a row is dropped instead, and a unit is complete
