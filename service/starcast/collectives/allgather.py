@@ -104,9 +104,8 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
 
     Segment i of source x travels down LC(x, DC(i, T)): DC(i, T) is the tree T with its dimensions
     shifted by i places, and LC translates it to x. The n-1 images of a link of T thus have all n-1
-    dimensions, so in step t the number of segments on every directed link is the number of nodes of
-    T on level t. In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per
-    dimension.
+    dimensions, so in step t every directed link carries as many segments as T has nodes on level t.
+    In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]

@@ -111,8 +111,8 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     """Return the postcondition of a schedule's collective.
 
     Raises:
-        InputError: the number of units is negative, or is not a multiple of the number of
-            sources, destinations, or pairs of the two, depending on the collective.
+        InputError: the number of units is negative, or (depending on the collective) not divisible
+            by the number of sources, destinations or (source, destination) pairs.
     """
     topology = schedule.topology
     units = schedule.units

@@ -388,8 +388,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
         The results. Execution stops at the first violation.
 
     Raises:
-        InputError: a fault is neither a node nor a link of the topology, or the number of units
-            is not a multiple of the number of sources, destinations, or pairs of the two.
+        InputError: a fault is neither a node nor a link of the topology, or the number of units is
+            not divisible by the number of sources, destinations or (source, destination) pairs.
         LimitError: the units, or the rows of all sources, do not fit into memory.
 
     Example:
