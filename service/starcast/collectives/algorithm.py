@@ -88,9 +88,9 @@ class Algorithm(Entry):
         collective: the collective that the schedules perform.
         ports: the supported port models; the first one is the default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule or, if the
-            schedule contains the rows of all sources, the number per source. On a topology with
-            switches, the schedule may have fewer rows.
+        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule. If the
+            schedule contains the rows of all sources, the function returns the number of rows per
+            source. On a topology with switches, the schedule may have fewer rows.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
@@ -220,9 +220,9 @@ def algorithm(
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
-    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``, ``units``
-    (the number of units; by default the largest unit + 1), ``packets`` (by default True if a
-    directed link carries several units in a step), ``symmetric`` and ``forest``.
+    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
+    ``units``, ``packets``, ``symmetric`` and ``forest``. By default, ``units`` is the largest unit
+    number plus 1, and ``packets`` is True if a directed link carries several units in a step.
 
     Functions of starcast return a `Draft`, for the given root or, on topologies with translations,
     for the identity.

@@ -70,9 +70,9 @@ def schedule_from_columns(
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length (see
             `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
             from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
-            The mapping may also hold ``units`` (the number of units; by default the smallest number
-            of units that the collective can have with these rows), ``packets`` (by default True if
-            a directed link carries several units in a step), ``symmetric`` and ``forest``.
+            The mapping may also hold ``units``, ``packets``, ``symmetric`` and ``forest``. By
+            default, ``units`` is the smallest number of units that the collective can have with
+            these rows, and ``packets`` is True if a directed link carries several units in a step.
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the algorithm name to store in the schedule.

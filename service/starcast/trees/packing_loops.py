@@ -29,12 +29,12 @@ def is_allowed(
 ) -> tuple[bool, int]:
     """Return whether all trees can still be completed after a tree takes a link into a node.
 
-    All trees can be completed if and only if every set of nodes is entered by at least as many free
-    links as there are trees without a node in the set (Edmonds 1973). Only sets that contain the
-    target lose a link. By Menger's theorem, it is enough to find paths of free links to the target
-    that share no link, one path from each other tree without the target. Paths are found backwards,
-    by searches that prefer nodes close to the root, where all trees begin; a path may cancel parts
-    of earlier paths.
+    All trees can be completed if and only if the following holds for every set of nodes: at least
+    as many free links enter the set as there are trees without a node in the set (Edmonds 1973).
+    Only sets that contain the target lose a link. By Menger's theorem, it is enough to find paths
+    of free links to the target that share no link, one path from each other tree without the
+    target. Paths are found backwards, by searches that prefer nodes close to the root, where all
+    trees begin; a path may cancel parts of earlier paths.
 
     Args:
         target: the node that the link enters; the link already belongs to the tree.

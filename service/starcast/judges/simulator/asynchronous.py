@@ -254,9 +254,9 @@ class CriticalSend(NamedTuple):
 
     Attributes:
         step: the step of the packet.
-        sender: label of the sending node. If a packet of a symmetric schedule has several rows,
-            this is the sender of the row whose unit the packet waited for, or of the first row if
-            it did not wait for a unit.
+        sender: label of the sending node. If a packet of a symmetric schedule has several rows, the
+            label belongs to the row whose unit the packet waited for; if the packet did not wait
+            for a unit, to the first row.
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
