@@ -88,9 +88,9 @@ class Algorithm(Entry):
         collective: the collective that the schedules perform.
         ports: the supported port models; the first one is the default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule or, if the
-            schedule contains the rows of all sources, the number per source. On a topology with
-            switches, the schedule may have fewer rows.
+        rows: ``rows(topology, arguments)`` returns the number of rows of the schedule. If the
+            schedule contains the rows of all sources, the function returns the number of rows per
+            source. On a topology with switches, the schedule may have fewer rows.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
@@ -123,7 +123,7 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return why the algorithm is not defined on a topology, or None if it is defined."""
+        """Return the reason why the algorithm is not defined on a topology, or None."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
@@ -185,7 +185,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 class Foresight(TypedDict, total=False):
     """The optional arguments of `algorithm`: functions that describe a schedule before it is built.
 
-    The attributes of `Entry` document ``exclusion``, and those of `Algorithm` all other arguments.
+    The class `Entry` documents ``exclusion``, and the class `Algorithm` all other arguments.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -220,9 +220,9 @@ def algorithm(
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
-    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``, ``units``
-    (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
-    directed link carries several units in a step), ``symmetric`` and ``forest``.
+    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
+    ``units``, ``packets``, ``symmetric`` and ``forest``. By default, ``units`` is the largest unit
+    number plus 1, and ``packets`` is True if a directed link carries several units in a step.
 
     Functions of starcast return a `Draft`, for the given root or, on topologies with translations,
     for the identity.
@@ -240,7 +240,8 @@ def algorithm(
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: a name is taken, malformed or unknown, or the function has a wrong signature.
+        InputError: the name is already used or malformed, another name is unknown, or the function
+            has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -340,7 +341,7 @@ def find_algorithm(collective: str, name: str, topology: Topology | None = None)
     Args:
         collective: the collective of the algorithm.
         name: the name of the algorithm.
-        topology: a topology on which the algorithm must be defined.
+        topology: a topology on which the algorithm must be defined; by default not checked.
 
     Raises:
         InputError: the collective is unknown, has no algorithm of this name, or the algorithm is
@@ -378,7 +379,7 @@ def schedule(
             represents all sources; the root is ignored if the schedule contains the rows of all
             sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
-            ``messages``, ``copies``, ``base``; each has a default.
+            ``messages``, ``copies``, ``base``. Each of these has a default.
 
     Returns:
         The schedule, sorted by step, sender, port, tree and unit.

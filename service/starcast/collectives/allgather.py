@@ -13,15 +13,15 @@ d to a link of dimension r(d), where r(d) = d+1 for d < n and r(n) = 2.
 The links that a message crosses are of two kinds: *ordered* links, n-1 per step, and *last* links.
 The senders of the last links have the message as soon as all ordered links are crossed, so the last
 links may be crossed in any order. With M messages, the ordered links come first, one message after
-another. Then come the last links of all messages together; a step crosses at most one of each
-dimension. In its last step a single message leaves one dimension unused, dimension n. The next
-message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps
-for every M, which is the minimum.
+another. Then the last links of all messages follow together, and each step crosses at most one link
+of each dimension. In its last step a single message leaves one dimension unused, dimension n. The
+next message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1))
+steps for every M, which is the minimum.
 
 **In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
 (LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
 Translation may map a residual link (a link over one of the ports k+1..n, which replaces the first
-symbol) to a link over another port, which is used in another sub-slot, so one source cannot
+symbol) to a link over another port. This port is used in another sub-slot, so one source cannot
 represent all sources. Unless k = n-1, the one-port schedule therefore contains the rows of all
 sources, and is the same for every root.
 """
@@ -104,9 +104,8 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
 
     Segment i of source x travels down LC(x, DC(i, T)): DC(i, T) is the tree T with its dimensions
     shifted by i places, and LC translates it to x. The n-1 images of a link of T thus have all n-1
-    dimensions, so in step t the number of segments on every directed link is the number of nodes of
-    T on level t. In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per
-    dimension.
+    dimensions, so in step t every directed link carries as many segments as T has nodes on level t.
+    In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
@@ -126,8 +125,9 @@ def _build_rotated_hamiltonian(
     """Build Algorithm 1 of Fragopoulou & Akl 1993, on the n-1 rotated Hamiltonian paths.
 
     Messages follow the paths in phase 1 and reach the paths' leaves in phase 2. A leaf receives the
-    message across the position of one symbol: n for a single message (Rule 1). If there are several
-    messages, message c is rotated, and the symbol is 2 + (c mod (n-1)).
+    message over the port that equals the position of a certain symbol in the leaf. For a single
+    message, the symbol is n (Rule 1). If there are several messages, message c is rotated, and the
+    symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -199,7 +199,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: the number of rotations of message c, in entry c modulo the length of the list.
+        turns: entry ``c mod len(turns)`` is the number of rotations of message c.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -240,7 +240,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Number the links of each port 1, 2, .., so that each number occurs once per port.
+    """Return a number for each link, so that the links of each port are numbered 1, 2, ..
 
     Links with the same number are crossed in the same step.
 

@@ -23,8 +23,8 @@ docs/exact-alltoall.md describes the construction and the proof. In short, for M
    opening: dimensions that are unused in a step.
 3. All remaining hops follow after T_s, in steps in which every dimension is busy.
 
-If M > n-1, messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions
-busy, and a last round of the remaining messages.
+If M > n-1, messages are sent in rounds of n-1 messages per destination. Each round takes t_n steps,
+in which all dimensions are busy. A last round sends the remaining messages.
 """
 
 from collections import Counter
@@ -151,8 +151,9 @@ class Opening(NamedTuple):
         words: the paths to these nodes, sorted by node, then by message.
         steps: the steps in which each word crosses its dimensions, ascending from 1.
         length: T_s, the number of first steps; 0 if there are no words.
-        idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
-            crosses it. Here a = T_s - ceil(h / (n-1)), where h is the number of hops of all words.
+        idle: int64 ``[n-1, a]``, for each of the dimensions 2..n, the first a steps in which no
+            word crosses this dimension. Here a = T_s - ceil(h / (n-1)), where h is the number of
+            hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -190,7 +191,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Choose a symbol of each cycle as the entry, but symbol s for at most ``capacity[s]`` cycles.
+    """Return an entry (a symbol) for each cycle; symbol s occurs at most ``capacity[s]`` times.
 
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.
@@ -226,10 +227,10 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the steps in which the messages cross the dimensions of their words (list scheduling).
 
-    In each step, every dimension is crossed by one of the words that must cross it next: the word
-    with the most dimensions left, or the first of several. A word waits for only one dimension at a
-    time, so serving the dimensions one by one gives the same result as serving the words in that
-    order.
+    In each step, each dimension is crossed by one of the words that must cross it next. This is the
+    word with the most remaining dimensions, or the first of these words if several are equal. A
+    word waits for only one dimension at a time. So serving the dimensions one by one gives the same
+    result as serving the words by the number of their remaining dimensions.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -282,7 +283,7 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
     """Yield the dimensions that a path crosses for one cycle of its destination.
 
-    The first and the last dimension are that of ``entry``, a symbol of the cycle.
+    The path crosses the dimension of ``entry``, a symbol of the cycle, first and again last.
     """
     start = cycle.index(entry)
     yield entry
@@ -301,7 +302,8 @@ def _idle_steps(
         length: the number of steps of the opening.
 
     Returns:
-        int64 ``[n-1, idle cells]``: the first idle steps, equally many for each dimension.
+        int64 ``[n-1, idle cells]``: the first idle steps of each dimension, the same number of
+        steps for every dimension.
     """
     busy = {
         cell
@@ -385,7 +387,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
         topology: the star graph.
         full: the paths to the smallest nodes of full necklaces.
         messages: the number of messages per node in this round.
-        total: the number of messages per node in all rounds, by which units are numbered.
+        total: the number of messages per node in all rounds; the unit numbers depend on it.
     """
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
@@ -416,8 +418,8 @@ def _serve_full_necklaces(
     """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
 
     A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
-    first dimensions in idle cells of the opening. The parameters are those of `_build_round`, and
-    the plan of the opening.
+    first dimensions in idle cells of the opening. The parameters are those of `_build_round` and
+    ``opening``, the plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -445,7 +447,7 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return, for each group of messages, a step s; hop h of the group takes place in step s + h.
+    """Return, for each group of messages, the step s such that hop h takes place in step s + h.
 
     The exception is hop 1 of the groups that cross their first dimension in the opening.
 

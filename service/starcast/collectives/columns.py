@@ -70,9 +70,9 @@ def schedule_from_columns(
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length (see
             `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
             from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
-            The mapping may also hold ``units`` (the number of units; by default the smallest number
-            of units that the collective can have with these rows), ``packets`` (by default whether
-            a directed link carries several units in a step), ``symmetric`` and ``forest``.
+            The mapping may also hold ``units``, ``packets``, ``symmetric`` and ``forest``. By
+            default, ``units`` is the smallest number of units that the collective can have with
+            these rows, and ``packets`` is True if a directed link carries several units in a step.
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the algorithm name to store in the schedule.
@@ -267,9 +267,9 @@ def schedule_from_csv(
     The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
     also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``; see
     `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
-    ignored. Nodes are read as labels if all senders in the file are labels of the topology,
-    otherwise as ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate`
-    checks the schedule.
+    ignored. Nodes are read as labels if all senders in the file are labels of the topology, and
+    otherwise as ranks. The text ``#6`` always means rank 6. The rows are not trusted:
+    `starcast.simulate` checks the schedule.
 
     Args:
         path: the file, in UTF-8 or UTF-16.

@@ -158,7 +158,7 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at
             ``position``, and agrees with it at all later positions.
-        position: a position, from 2.
+        position: the last position at which the nodes differ from the root; 2 or more.
         n: the number of symbols.
         own: the number of rounds in which a node sends in its complete graph.
 

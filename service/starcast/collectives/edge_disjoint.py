@@ -3,14 +3,14 @@
 **Assignment.** Copies are assigned to the trees in turn, so the trees' loads differ by at most one.
 Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so the number of copies x must
 divide the number of trees. Here copies are assigned one by one, message after message. Then any x
-up to the number of trees works, because x consecutive copies go to x different trees.
+up to the number of trees is possible, because x consecutive copies go to x different trees.
 
 **Broadcast and allgather**: a copy crosses every link of one tree. No directed link is in two
 trees, so copies in different trees never wait for one another, and the copies in x trees reach a
-node over x edge-disjoint paths. Every node that has not failed itself thus receives the message
-despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on
-hypercubes). The model is all-port, and a directed link carries one unit per step. The schedule is
-fixed in advance, so no node needs to know about a fault.
+node over x edge-disjoint paths. So every node that has not failed receives the message despite any
+x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The
+model is all-port, and a directed link carries one unit per step. The schedule is fixed in advance,
+so no node needs to know about a fault.
 
 **Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
 to a node in different trees have no internal node in common, so at least one copy arrives despite
@@ -212,11 +212,11 @@ def _build_scatter(
 def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:
     """Assign the copies for each destination to trees whose loads differ by at most one.
 
-    Most nodes are on necklaces of n-1 nodes. The node with the lowest rank of such a necklace uses
-    the x trees in which it has the lowest levels (the lower tree on ties), and the other nodes use
-    the rotated trees, in which they have the same levels. So a necklace gives each tree the same
-    load, level by level. The few nodes on shorter necklaces (they begin with 1) are assigned to
-    trees in turn, with all copies of a message in consecutive trees.
+    Most nodes are on necklaces of n-1 nodes. In such a necklace, the node with the lowest rank uses
+    the x trees in which this node has the lowest levels (the lower tree on ties). The other nodes
+    use the rotated trees, in which these nodes have the same levels. So a necklace adds the same
+    load to each tree, level by level. The few nodes on shorter necklaces, which begin with 1, are
+    assigned to trees in turn, with all copies of a message in consecutive trees.
     """
     nearest, short = _nearest_trees(forest, levels, copies)
     tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
@@ -235,8 +235,9 @@ def _nearest_trees(
     """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
 
     Returns:
-        The trees, int64 ``[copies, nodes]``, where the entries of other nodes have no meaning; and
-        the ranks of the nodes on short necklaces (of fewer than n-1 nodes), without the root.
+        Two arrays: the trees, int64 ``[copies, nodes]``, with meaningless entries for all other
+        nodes; and the ranks of the nodes on short necklaces (fewer than n-1 nodes), without the
+        root.
     """
     rings = necklaces(forest.topology.n)
     full = rings.period == forest.trees

@@ -101,7 +101,7 @@ def _capacities(topology: Topology) -> NDArray[np.int64]:
 
 
 def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
-    """Return an upper bound on the units that each node can send in a step, ``[nodes]``."""
+    """Return an upper bound on each node's number of sent units per step, ``[nodes]``."""
     if ports == "all":
         return topology.node_capacities
     one = np.full(topology.nodes, topology.largest_capacity)

@@ -49,7 +49,7 @@ class FoundRows(NamedTuple):
         node: int32 ``[rows]``, the receiver (when spreading) or the sender (when routing).
         slot: uint8 ``[rows]``, the index of the port of ``node``.
         unit: int32 ``[rows]``, the number of the unit.
-        counts: int64 [2], the number of rows found and the number of steps completed.
+        counts: int64 [2], the number of rows found and the number of the current step.
     """
 
     step: NDArray[np.int32]
@@ -83,7 +83,7 @@ def _add_row(rows: FoundRows, node: int, slot: int, unit: int) -> None:
 
 
 class Holdings(NamedTuple):
-    """Which node holds which units, as bits: unit u is bit ``u % _BITS`` of word ``u // _BITS``.
+    """The units that each node holds; unit u is bit ``u % _BITS`` of word ``u // _BITS``.
 
     Attributes:
         before: int64 ``[nodes, words]``, the units held at the beginning of the step.
@@ -129,7 +129,8 @@ def _pick(
 ) -> int:
     """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
-    The search begins at a random unit; of the first ``samples`` units found, the rarest is chosen.
+    The search begins at a random unit. Of the first ``samples`` units found, the unit that the
+    fewest nodes hold is returned; -1 if no unit is found.
     """
     words = held.now.shape[1]
     start = draw(chance, words * _BITS)
@@ -193,11 +194,11 @@ def _exchange(
         node: the rank of the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
-        rows: the rows found so far; changed.
-        chance: the state of the random number generator; changed.
+        rows: the rows found so far; modified in place.
+        chance: the state of the random number generator; modified in place.
 
     Returns:
-        Whether another such link was found, so that the idle link carries a unit.
+        True if another link was found, so that the idle link now carries a unit; otherwise False.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
@@ -249,15 +250,16 @@ class Pairing(NamedTuple):
     when routing.
 
     Attributes:
-        possible: bool ``[nodes, ports]``, which neighbours a node can be matched with.
+        possible: bool ``[nodes, ports]``, whether a node can be matched with each neighbour.
         partner: int32 ``[nodes]``, the index of the port to each node's partner, or -1.
-        taken: int32 ``[nodes]``, the node whose partner each node is, or -1.
+        taken: int32 ``[nodes]``, the inverse of ``partner``: the node that has each node as its
+            partner, or -1.
         keys: int64 ``[nodes]``, workspace: for each node to match, -(weight * nodes + rank), so
             that sorting the keys puts large weights first.
         scratch: int32 ``[4, nodes]``, workspace of `_match`; its row 0 is -1 between calls.
-        is_done: bool ``[2, nodes]``, which endpoints were already matched in this step, as a node
-            and as a partner.
-        is_used: bool ``[nodes, ports]``, which links of nodes were already used in this step.
+        is_done: bool ``[2, nodes]``, whether each endpoint was already matched in this step: row 0
+            as a node, row 1 as a partner.
+        is_used: bool ``[nodes, ports]``, whether each link was already used in this step.
     """
 
     possible: NDArray[np.bool_]
@@ -363,7 +365,7 @@ def _inform(
     pairing: Pairing,
     urgency: NDArray[np.int64],
 ) -> None:
-    """Match nodes that lack units with neighbours that hold such units and then send them.
+    """Match nodes that lack units with neighbours that hold these units, and record the units sent.
 
     The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
     ``[2, nodes]``.
@@ -427,9 +429,9 @@ def spread(
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
         capacity: the capacity of each node's link at each port, int64 ``[nodes, ports]``.
-        held: the holdings of all nodes; changed.
-        rows: the rows found so far; changed.
-        chance: the state of the random number generator; changed.
+        held: the holdings of all nodes; modified in place.
+        rows: the rows found so far; modified in place.
+        chance: the state of the random number generator; modified in place.
         one_port: whether the port model is one-port.
         endpoints: the number of endpoints; nodes from this rank on are switches.
         goal: the number of rows at which to stop.
@@ -560,7 +562,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return, of the units that wait for a link, one with the furthest destination, or -1."""
+    """Return a unit with the furthest destination among those that wait for a link, or -1."""
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1

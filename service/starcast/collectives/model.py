@@ -44,7 +44,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Displayable):
-    """A collective on a topology: which node sends which unit over which link in which step.
+    """A collective on a topology, as a list of transmissions of units over links in steps.
 
     Each row says that one unit crosses one directed link in one step. A schedule is not trusted:
     `starcast.simulate` executes and checks it. ``dataclasses.replace`` returns a modified schedule.

@@ -317,7 +317,7 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return why the perfectly balanced trees cannot share the messages equally, or None."""
+    """Return the reason why perfectly balanced trees cannot share messages equally, or None."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

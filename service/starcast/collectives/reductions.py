@@ -2,8 +2,8 @@
 
 The reversed collectives are gather, reduce and reduce-scatter.
 
-A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast adds
-contributions on their way to the root, which is a reduce; a reversed allgather is a reduce-scatter
+A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast is a
+reduce: it adds contributions along the paths to the root. A reversed allgather is a reduce-scatter
 (Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
 
 An allreduce is a reduce-scatter followed by an allgather, or a reduce followed by a broadcast.
@@ -72,12 +72,12 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that runs an allgather or a broadcast first reversed, then forwards.
+    """Return the allreduce that executes a schedule (``spread``) first reversed, then forwards.
 
-    If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
-    has ended: the root sends the units in the order in which it completes them. The broadcast
-    starts in the earliest step for which every unit is complete in time, and no link (one-port: no
-    node) is used by both parts in the same step.
+    The schedule is an allgather or a broadcast. If it is a broadcast, its forward part may begin
+    before the reversed part, a reduce, has ended: the root sends the units in the order in which it
+    completes them. The broadcast starts in the earliest step for which every unit is complete in
+    time, and no link (one-port: no node) is used by both parts in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -145,9 +145,9 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     """Return which nodes or links are busy in each step, as a list of arrays.
 
     Returns:
-        In the one-port model, an array of senders and one of receivers. In the all-port model, an
-        array of links, or none if a link can carry several units as one packet. Each array is bool
-        ``[nodes or links, steps]``.
+        In the one-port model, an array for senders and an array for receivers. In the all-port
+        model, an array for links; if a link can carry several units as one packet, an empty list.
+        Each array is bool ``[nodes or links, steps]``.
     """
     topology = schedule.topology
     used: list[NDArray[np.integer]] = []

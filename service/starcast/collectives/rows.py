@@ -85,7 +85,7 @@ def route_units(
         tree: int ``[units]``, the tree of each unit.
         destination: int ``[units]``, ranks of nodes in that tree other than the root.
         departure: int ``[units]``, the step in which each unit crosses its first link.
-        unit: int ``[units]``, the numbers of the units.
+        unit: int ``[units]``, the number of each unit.
         gap: the number of steps from one hop of a unit to the next.
     """
     parents = forest.parents()
@@ -122,7 +122,7 @@ def flood_units(
         tree: int ``[units]``, the tree of each unit.
         delay: int ``[units]``, the number of steps by which each unit follows the first unit of its
             tree.
-        unit: int ``[units]``, the numbers of the units.
+        unit: int ``[units]``, the number of each unit.
         first: int ``[trees, nodes]``, the step in which the first unit of a tree reaches a node.
     """
     reverse_ports = forest.topology.reverse_ports()
@@ -145,9 +145,9 @@ def flood_units(
 
 
 def _find_receivers(forest: Forest) -> Mask:
-    """Return which nodes of each tree have to receive units, bool ``[trees, nodes]``.
+    """Return the nodes of each tree that have to receive units, bool ``[trees, nodes]``.
 
-    These are the endpoints and the switches above them, except the root, which receives nothing.
+    The endpoints and the switches above endpoints receive units; the root receives nothing.
     """
     endpoints = forest.topology.endpoints
     receives: Mask = forest.parent_port != 0
@@ -218,7 +218,8 @@ def order_furthest_first(
     Args:
         queue: int ``[units]``, the queue of each unit.
         level: int32 ``[units]``, the level of each unit's destination.
-        unit: int64 ``[units]``, the numbers of the units, by destination and message.
+        unit: int64 ``[units]``, the number of each unit; numbers ascend with the rank of the
+            destination.
         sequential: True if each queue starts after the previous queue is empty; False if all
             queues start in step 1.
     """

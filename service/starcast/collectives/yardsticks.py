@@ -1,4 +1,4 @@
-"""Algorithms for comparison: rings, recursive doubling, and any forest.
+"""Algorithms for comparison: rings, recursive doubling, and pipelines along any forest.
 
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
 searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
@@ -154,11 +154,11 @@ _CYCLES = "hamiltonian-decomposition"
 def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
-    With C cycles, message i uses cycle i mod C. The messages of a cycle follow one another. On N
-    nodes, the N - 1 hops of a message are divided between the directions; the longer half
-    alternates. The k messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if
-    the degree is 2C and the number of messages is divisible by C, because all links of all nodes
-    are busy in every step.
+    A record provides C link-disjoint cycles, and message i uses cycle i mod C. The messages of a
+    cycle follow one another. On N nodes, the N - 1 hops of a message are divided between the
+    directions; the longer half alternates. The k messages of a cycle take ceil(k (N - 1) / 2)
+    steps. This is the lower bound if the degree is 2C and the number of messages is divisible by C,
+    because all links of all nodes are busy in every step.
     """
     paths = record_witness(_CYCLES, topology)["ports"]
     parts = [

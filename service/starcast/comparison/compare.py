@@ -49,7 +49,8 @@ class Comparison:
     Attributes:
         sides: the sides; the first side is the baseline.
         matches: the matched runs, one match per row.
-        across: the axes (run parameters) in `QUESTION` on which the runs in a row may differ.
+        across: the axes (run parameters) on which the runs in a row may differ although these axes
+            define the problem; a subset of `QUESTION`.
         by: the last parameter on which runs are matched: ``message_units``, the number of pieces of
             a message, or ``segments``, the number of segments per tree.
         everything: whether all parameters, figures and rows are shown; if False, only parameters,
@@ -109,7 +110,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and those in `USUAL` with a difference."""
+        """Return the figures to show: all, or the time and the `USUAL` figures that differ."""
         if self.everything:
             return list(self.figures)
         return [
@@ -246,7 +247,7 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the names of the fastest comparable sides; none if all times are equal."""
+        """Return the names of the fastest comparable sides; empty if all times are equal."""
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)

@@ -52,17 +52,18 @@ class Crossing:
     """A crossover of two curves: the message size or sizes at which the faster curve changes.
 
     Attributes:
-        question: the problem that both curves solve, given by the values of `AXES`.
+        question: the problem that both curves solve, as values on the axes in `AXES`.
         first, second: the labels of the curves.
         segments: the curves' numbers of segments at the crossover; for a range, at ``low``.
         segments_until: the curves' numbers of segments at ``high``.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
-        how: `AT` if the curves cross exactly at ``low``, `BETWEEN` if they cross somewhere between
-            ``low`` and ``high``, `EQUAL` if they are equal from ``low`` to ``high``.
+        how: the kind of crossover. `AT`: the curves cross exactly at ``low``. `BETWEEN`: the curves
+            cross somewhere between ``low`` and ``high``. `EQUAL`: the curves are equal from ``low``
+            to ``high``.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
-        choice: the numbers of segments that are compared: the `BEST` stored number at every message
-            size, `ONE` of several stored numbers, or the `ONLY` stored number.
+        choice: the numbers of segments that are compared. `BEST`: the best stored number at every
+            message size. `ONE`: one of several stored numbers. `ONLY`: the only stored number.
         time: the time of both curves at an exact crossover.
     """
 
@@ -143,7 +144,7 @@ def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
 
 
 def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
-    """Convert crossovers to table rows with the columns `COLUMNS`."""
+    """Convert crossovers to table rows with the columns listed in `COLUMNS`."""
     rows = []
     for crossing in crossings:
         row = dict(zip(AXES, crossing.question, strict=True))
@@ -153,10 +154,10 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns of `COLUMNS` to display.
+    """Return the columns to display in a table of crossovers, a part of `COLUMNS`.
 
-    The columns for the ends of ranges are omitted, and so is the column of faults or of roots if
-    this column has only default values.
+    The columns for the ends of ranges are omitted. The columns of faults and roots are omitted if
+    they have only default values.
     """
     hidden = {"message_bytes_from", "message_bytes_to"}
     listed = list(rows)

@@ -156,14 +156,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one plot: all their runs have the same values on `AXES`.
+    """The curves of one plot; all their runs have the same values on the axes in `AXES`.
 
     Attributes:
-        question: the values on `AXES`. If the sides of the comparison differ on an axis, the value
-            is a text with the values of all sides.
+        question: the values on the axes in `AXES`. If the sides of the comparison differ on an
+            axis, the value is a text with the values of all sides.
         curves: the curves.
-        profiled: for the plot of links used per step: some of the curves, each with the run that is
-            shown.
+        profiled: the curves in the plot of links used per step, each with the run that the plot
+            shows.
     """
 
     question: Mapping[str, Any]
@@ -172,7 +172,7 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The name of the panel, made of its values on `AXES`."""
+        """The panel's name, a text with the parameter values that identify the panel."""
         return describe(self.question)
 
     @property
@@ -189,7 +189,7 @@ class Panel:
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return two lines whose maximum is the lower bound: time for start-ups, and for bytes.
+        """Return the times for start-ups and for bytes as lines; their maximum is the lower bound.
 
         Each line is the lowest of its kind over all runs, because runs with more copies have a
         higher bound. The result is None if there is no bound for a message above 0 bytes.
@@ -228,7 +228,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points of a curve, by number of segments, like `Curve.lines`.
+    """Return the line through two points of a curve, keyed by their number of segments.
 
     The result is None if the runs of the points have different numbers of segments.
     """
@@ -238,7 +238,7 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values of `AXES` as text; the default root and empty faults are omitted."""
+    """Return the values on the axes in `AXES` as text, without a default root or empty faults."""
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
@@ -346,7 +346,7 @@ def _order(question: _Key) -> tuple[Any, ...]:
 def _varying(parts: Iterable[_Key]) -> list[int]:
     """Return the positions at which the tuples in ``parts`` do not all have the same value.
 
-    Each tuple has the values on the axes in ``across`` and on `PARTS` that identify a curve.
+    Each tuple identifies a curve by its values on the axes in ``across`` and in `PARTS`.
     """
     return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 

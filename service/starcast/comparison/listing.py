@@ -156,7 +156,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 def list_grid(side: Side) -> Table:
     """List the runs of an experiment in the order of its points.
 
-    The table's note states how many runs are missing.
+    The table's note states the number of missing runs.
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
@@ -164,7 +164,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit from a table that is too wide; errors of runs always remain."""
+    """Return the columns to omit from a table that is too wide; run errors are always shown."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 

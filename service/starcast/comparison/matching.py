@@ -1,4 +1,4 @@
-"""Matching of stored runs: which runs share a row of a comparison, and why some do not.
+"""Match stored runs: find the runs for each row of a comparison, and explain missing matches.
 
 Two runs are comparable if they solve the same problem, that is, if they have the same values on the
 axes of `QUESTION`, such as the topology, message_bytes and the faults. If a comparison names some
@@ -315,7 +315,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return why a run and its partner are not comparable, or None if they are comparable."""
+        """Return the reason why a run and its partner are not comparable, or None."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)

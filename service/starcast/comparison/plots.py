@@ -96,7 +96,7 @@ def plot_file(
 ) -> bytes:
     """Return a file with the plots of a comparison, one below the other.
 
-    For each panel of the page, the plot of times is followed by the plot of links used.
+    For each panel of the comparison, the plot of times is followed by the plot of links used.
 
     Args:
         comparison: the comparison.

@@ -121,7 +121,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 def tabulate(comparison: Comparison) -> Table:
     """Return a comparison as a machine-readable table, with a single value in each cell.
 
-    The table's note states how many rows without a difference are omitted.
+    The table's note states the number of omitted rows, which have no differences.
     """
     rows = list(map(as_cells, comparison.rows()))
     hidden = len(comparison.matches) - len(rows)
@@ -227,7 +227,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if most rows lack a partner, and fewer rows would lack one by segments.
+    The advice is given if most rows lack a partner run, and if fewer rows would lack a partner run
+    when runs are paired by segments.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
@@ -330,7 +331,7 @@ def describe_latex(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(column: str) -> int:
-    """Return the position of a column in `_DISPENSABLE`; -1 if the column is not in it."""
+    """Return the index of a column's kind in `_DISPENSABLE`; -1 if the list lacks this kind."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 

@@ -1,4 +1,4 @@
-"""The sides (named sets of runs) of a comparison: how they are loaded, named and split."""
+"""Load, name and split the sides (named sets of runs) of a comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -299,7 +299,8 @@ def _endpoints(topology: Topology) -> str:
 def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
     """Return a side's values on the axes in ``across``, by axis; None for a side without runs.
 
-    If the topology is among the axes, the counts `SIZES` of the side's network are included.
+    If the topology is among the axes, the result also contains the side's network sizes that are
+    listed in `SIZES`.
     """
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}
@@ -313,7 +314,7 @@ def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
     """Split a side into sides whose runs have equal values on the axes in ``across``.
 
-    A side that is compared ``alone`` is also split by the values on `PARTS`.
+    A side that is compared ``alone`` is also split by its values on the axes in `PARTS`.
     """
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes

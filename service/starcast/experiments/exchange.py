@@ -163,7 +163,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return stored runs by point: all with the topology and algorithm of one of the given runs."""
+    """Return, by point, the stored runs with the topology and algorithm of any given run."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c

@@ -376,7 +376,7 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
     """Yield the items of an iterator, and raise a LimitError if there are too many.
 
     Args:
-        items: yields before each element of a list in the file.
+        items: an iterator that yields None before each element of a list in the file.
         most: the maximum number of elements.
         owner: the name of the object that contains the list, for the error message.
         noun: the plural noun for the elements, for the error message.
@@ -440,9 +440,10 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind: closed form, bound.
 
-    If the run needs a plug-in that is not loaded, only the lower bound is computed, for an
-    algorithm that sends unit messages if the bound in the file has transmissions. If the topology
-    is unknown too, the bound in the file is returned.
+    If the run needs a plug-in that is not loaded, only the lower bound is computed. Whether the
+    algorithm sends unit messages is then derived from the bound in the file, which states
+    transmissions only for such algorithms. If the topology is unknown too, the bound in the file is
+    returned.
 
     Args:
         point: the parameters of the run.

@@ -52,10 +52,10 @@ class Execution:
             port model, or units that are missing although there are no faults; None if the results
             are valid.
         message_units: the number of units into which one message is split.
-        critical_work: the packets and units on the critical path of the execution, if the cost is
-            computed from this path; otherwise None.
+        critical_work: the packets and units on the critical path of the execution; None if the cost
+            is not computed from this path.
         timings: the seconds that each phase took: ``build``, ``verify``, ``simulate``.
-        started_at: when the execution began.
+        started_at: the time at which the execution began.
     """
 
     simulation: Simulation | None = None
@@ -166,7 +166,7 @@ def check_memory(point: Point, free: int) -> int:
 
 
 def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
-    """Return the number of processes that execute points; 1 stands for this process alone.
+    """Return the number of processes that execute points; 1 means this process only.
 
     Args:
         points: the points to execute.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> tuple[str, ...]:
-    """Return the faults that a value of the axis ``faults`` describes; draw faults for a count.
+    """Return the faults for a value of the axis ``faults``, either as given or drawn at random.
 
     Args:
         topology: the topology. Faults are drawn among all its nodes, including switches, or all its

@@ -47,7 +47,7 @@ class Outcome:
         kept: the number of runs that were already stored.
         created: the number of new runs.
         failed: the number of new runs that failed.
-        reason: why the first failed run failed; an empty string if no run failed.
+        reason: the reason why the first failed run failed; an empty string if no run failed.
         first_failed: the run number of the first failed run; None if no run failed.
     """
 

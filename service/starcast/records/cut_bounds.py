@@ -2,12 +2,12 @@
 
 Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
 and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, let b y be the scalar
-product. The square (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map
-bisections to bisections, so each inequality also holds for averages: let z be the average of
-y_u y_v over all node pairs (u, v) of an orbit. Every inequality becomes an inequality about the
-averages z, and the number of links between the halves is linear in these averages. A certificate
-has a multiplier for each inequality; the multiplied inequalities are added. Terms that do not
-cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
+product of b and y. The square (b y)^2 is at least 0, and at least 1 if the sum of b is odd.
+Automorphisms map bisections to bisections, so each inequality also holds for averages: let z be the
+average of y_u y_v over all node pairs (u, v) of an orbit. Every inequality becomes an inequality
+about the averages z, and the number of links between the halves is linear in these averages. A
+certificate has a multiplier for each inequality; the multiplied inequalities are added. Terms that
+do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
 
 The arrays of a certificate are ``automorphisms`` [count, N], the images of the nodes; ``vectors``
 [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], integers, the last of which

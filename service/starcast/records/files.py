@@ -215,7 +215,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why starcast lacks a record that an algorithm needs, or None if the record exists.
+    """Return the reason why starcast lacks a record that an algorithm needs, or None.
 
     Args:
         problem: a problem without arguments.

@@ -67,7 +67,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
     """Process a line of a proof: delete clauses, or check and add a clause.
 
     Args:
-        known: the clauses by id; changed in place.
+        known: the clauses by id; modified in place.
         words: the words of the line.
 
     Returns:

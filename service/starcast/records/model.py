@@ -210,7 +210,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of the record's JSON file: `fields`, and the network, if any."""
+        """Return the record's JSON content: `fields`, and the complete network, if any."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
@@ -247,8 +247,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 
     If one record has the better value and the other the better bound, the result has both. A bound
     that the other record's witness contradicts is false, and is dropped. If neither bound is false,
-    the bound with the stronger verification state is kept; if states are equal, the better bound;
-    if bounds are equal, the bound with the stronger evidence; otherwise the first record's bound.
+    the bounds are compared by three criteria, in this order: the stronger verification state, the
+    better bound, the stronger evidence. If all three are equal, the first record's bound is kept.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.

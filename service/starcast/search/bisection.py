@@ -95,7 +95,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: a random tenth of all nodes moves from each half to the other half."""
+    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -117,7 +117,7 @@ def _tabu(
 
     Args:
         table: the neighbours, ``[ports, nodes]``.
-        side: the half of each node, 0 or 1; changed in place.
+        side: the half of each node, 0 or 1; modified in place.
         generator: source of randomness.
         target: the number of cut links at which the search ends.
         budget: the time limit.
@@ -158,8 +158,9 @@ def find_certificate(
     """Return the vectors and multipliers of a certificate for `starcast.records.cut_bounds`.
 
     Args:
-        work: the index of each node pair's orbit, ``[nodes, nodes]``; the number of links in each
-            orbit, counted from both ends; the number of links; the end time, by `monotonic`.
+        work: four values: the index of each node pair's orbit, ``[nodes, nodes]``; the number of
+            links in each orbit, counted from both ends; the number of all links; and the end time
+            on the `monotonic` clock.
         seed: random seed.
     """
     orbit, linked, links, end = work
@@ -241,9 +242,10 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the certificate: vectors with positive multipliers, and all integer multipliers.
+        """Return the certificate: vectors with positive multipliers, and integer multipliers.
 
-        The last multiplier belongs to the condition that the halves have equal size.
+        The first multipliers belong to the vectors, and the last multiplier belongs to the
+        condition that the halves have equal size.
         """
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
@@ -277,7 +279,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b with a violated inequality and three nonzero entries, +-1, one at rank 0."""
+    """Return vectors b with a violated inequality: +-1 at rank 0 and two other ranks, else 0."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
@@ -384,7 +386,7 @@ class BisectionWidth(FormulaProblem):
         """Return a formula for bisections with at most ``target`` cut links.
 
         Returns:
-            The formula, and its variables ``side`` [nodes]: the node is in half 1.
+            The formula, and its variables ``side`` [nodes], which are true for the nodes in half 1.
         """
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target

@@ -156,9 +156,10 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let nodes of a part send out of the clique; return the part's new ``free`` counts.
+    """Let ``senders`` nodes of a part send out of the clique; return the part's new ``free``.
 
-    Nodes with the most free links send first.
+    The list ``free`` counts the part's nodes by their number of free links (see `_more`). Nodes
+    with the most free links send first.
 
     No other choice is better. Let nodes A and B have p < q free links, and let A send now. Later A
     sends at most p - 1 times, and B at most q times. If B sends q times, B sends in some round in
@@ -230,7 +231,8 @@ class OnePortBroadcast(FormulaProblem):
         """Return the formula for a broadcast in at most ``target`` rounds.
 
         Returns:
-            The formula, and its variables ``sends`` [nodes, ports, rounds + 1].
+            The formula, and its variables ``sends`` [nodes, ports, rounds + 1], which are true if a
+            node sends over a port in a round.
         """
         graph, table = self.topology, self._table()
         back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)

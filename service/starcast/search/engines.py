@@ -120,7 +120,7 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
     Args:
         literals: an estimate of the number of literals.
         memory: the memory limit in MB.
-        subject: what the formula describes, for messages.
+        subject: a description of the formula, for messages.
 
     Raises:
         LimitError: the formula does not fit into the memory.
@@ -242,7 +242,7 @@ def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
     Args:
         formula: the formula.
         budget: the solver, and the limits on time and memory.
-        subject: what the formula describes, for progress and messages.
+        subject: a description of the formula, for progress and messages.
 
     Raises:
         UnavailableError: the solver is not installed.

@@ -70,18 +70,19 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
-    """Find at most ``work.most`` faulty nodes that move a node away from rank 0.
+    """Search for at most ``work.most`` faulty nodes that move a node away from rank 0.
 
-    The distance of one of the nodes ``work.ends`` must become ``work.distance`` or more.
+    The faults must give one of the nodes ``work.ends`` a distance of ``work.distance`` or more.
 
     Args:
-        work: the topology as lists (so that a worker needs no plug-in), and the limits.
+        work: the topology as plain lists (so that a worker need not load plug-ins), the candidate
+            nodes and the limits.
         seed: random seed.
 
     Returns:
-        The faulty nodes, the distant node and an empty list, if such faults exist. Otherwise None,
-        0 and a list of paths, which proves that they do not exist: for each of the ends, every set
-        of faults leaves one of the paths to this end intact.
+        ``(faults, node, [])`` if such faults exist: the faulty nodes and the distant node.
+        Otherwise ``(None, 0, paths)``. The paths prove that no set of faults suffices: for each
+        candidate, every set of faults leaves one of the paths to this candidate intact.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -93,9 +94,9 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
 
 def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
-    """Return faults that make the node ``end`` distant, or None, and the paths that were tried.
+    """Return faults that make the node ``end`` distant, or None; and the paths used as constraints.
 
-    If the result is None, no set of faults hits all these paths.
+    If the first value is None, no set of faults has an inner node on each of these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 

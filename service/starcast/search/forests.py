@@ -5,11 +5,12 @@ With congestion 1 the trees are arc-disjoint: they enter every other node over d
 each link of the root belongs to a different tree.
 
 **Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
-be partitioned into k classes such that each class induces a connected graph, and no component of
-the links between two classes is a tree. The search finds the partition by simulated annealing.
-Some automorphisms permute the nodes in cycles of equal length. If this length is a multiple of k,
-the search looks for a partition in which the automorphism maps each class to the next class. Such a
-partition corresponds to a partition of a quotient graph, which is much smaller.
+be partitioned into k classes with two properties: each class induces a connected graph, and no
+connected component of the graph formed by the links between two classes is a tree. The search finds
+the partition by simulated annealing. Some automorphisms permute the nodes in cycles of equal
+length. If this length is a multiple of k, the search looks for a partition in which the
+automorphism maps each class to the next class. Such a partition corresponds to a partition of a
+quotient graph, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,14 +61,15 @@ def _add_node(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add the clauses for one node of a tree: it has exactly one parent, closer to the root.
+    """Add the clauses for one node of a tree: the node has exactly one parent, closer to the root.
 
     Args:
         formula: the formula, to which the clauses are added.
         table: the neighbours, ``[ports, nodes]``.
         node: the node; the root is 0.
-        chosen: variables ``[nodes, ports]``: the port leads from the node to its parent.
-        within: variables ``[nodes, height + 1]``: the node's level is at most the second index.
+        chosen: variables ``[nodes, ports]``, true if the port leads from the node to its parent.
+        within: variables ``[nodes, height + 1]``, true if the node's level is at most the second
+            index.
         distance: the node's distance from the root in the topology.
     """
     height = within.shape[1] - 1
@@ -184,8 +186,8 @@ class EdgeDisjointTrees(FormulaProblem):
         """Return the formula for trees of height at most ``target``.
 
         Returns:
-            The formula, and its variables ``chosen`` [trees, nodes, ports]: the port leads from the
-            node to its parent in the tree.
+            The formula, and its variables ``chosen`` [trees, nodes, ports], which are true if the
+            port leads from the node to its parent in the tree.
         """
         graph, congestion = self.topology, self.congestion
         trees, nodes, table = graph.degree, graph.nodes, graph.table()
@@ -271,7 +273,7 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology with merged nodes, in which partitions are searched.
+    """A topology whose nodes are merged into fewer nodes, for the search for partitions.
 
     In the partitions sought, an automorphism maps each class to the next class, so a power of the
     automorphism maps each class to itself. Nodes that this power maps to one another are merged.
@@ -367,9 +369,9 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
     """Return each tree's ports towards the parents, for a partition of the nodes into classes.
 
     There is one tree per class: the tree spans the class, and all other nodes are leaves. A leaf is
-    attached by a link between the leaf's class and the tree's class. In each component of these
-    links, every node is assigned a different link, which is possible because a component has at
-    least as many links as nodes.
+    attached by a link between the leaf's class and the tree's class. In each connected component of
+    these links, every node is assigned a different link. This is possible because a component has
+    at least as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -399,10 +401,10 @@ def _spanning_links(
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
 
-    In each component of the links between a and b, nodes get their parents in a spanning tree. The
-    root of the spanning tree needs a link too. So one link outside the spanning tree is used, and
-    each node on the tree path from that link to the root is assigned its child instead of its
-    parent.
+    In each connected component of the links between a and b, a spanning tree is chosen, and each
+    node is assigned its parent. The root of the spanning tree needs a link too. So one link outside
+    the spanning tree is used, and each node on the tree path from that link to the root is assigned
+    its child instead of its parent.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}

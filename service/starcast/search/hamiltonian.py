@@ -147,10 +147,10 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     """Return the class of each node in the quotient by a translation T of large odd order.
 
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
-    there is a link between their nodes. Of the translations that were tried and whose classes have
-    no loops or double links, T has the largest order. A walk that starts at a node v and follows a
-    cycle of classes once ends at T^i(v) for some i. If i and the order of T are coprime, a
-    Hamiltonian cycle of the quotient lifts to a single Hamiltonian cycle of the topology.
+    there is a link between their nodes. Several translations are tried. T has the largest order
+    among those whose classes have no loops or double links. A walk that starts at a node v and
+    follows a cycle of classes once ends at T^i(v) for some i. If i and the order of T are coprime,
+    a Hamiltonian cycle of the quotient lifts to a single Hamiltonian cycle of the topology.
 
     Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
     for every cycle of even length, so that 2 divides both i and the order.

@@ -110,8 +110,8 @@ def match_rounds(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        informer: the node that informs each node; -1 if not informed yet; changed in place.
-        rounds: the round in which each node is informed; changed in place.
+        informer: the node that informs each node; -1 if not informed yet; modified in place.
+        rounds: the round in which each node is informed; modified in place.
         target: the number of rounds.
         chance: source of randomness.
     """
@@ -167,8 +167,8 @@ def _augment(
 
     The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
     informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
-    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 stands for none. The last
-    three arrays are work arrays.
+    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 means that a node is not
+    matched. The last three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
@@ -390,7 +390,7 @@ def anneal(
         table: the neighbours, ``[nodes, ports]``.
         members: bundles of nodes, ``[bundles, size]``. The classes of all nodes in a bundle change
             together, by the same amount.
-        labels: the class of each node, from 0; changed in place.
+        labels: the class of each node, from 0; modified in place.
         classes: the number of classes.
         steps: the number of steps.
         temperature: approximate number of defects that a step may add per node of a bundle.

@@ -45,8 +45,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted; None if no formula was refuted.
         evidence: arrays from which the formula or the bound can be derived, and which are stored in
             the record.
-        target: the worst value that the attempt proved to be impossible; None stands for the
-            attempt's own target.
+        target: the worst value that the attempt proved to be impossible; None if this value is the
+            target of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -105,8 +105,8 @@ class SearchProblem(ABC):
         question: the quantity that the search determines, as a noun phrase.
         variables: a description of the formula's variables.
         constraints: a description of the formula's constraints.
-        symmetry: the symmetry that the search uses, and why no solution is lost, or to which
-            solutions the search is restricted.
+        symmetry: a description of the symmetry that the search uses. It gives the reason why no
+            solution is lost, or the restriction of the search to certain solutions.
         refuted: a template of the statement that no object reaches the target, with ``{target}``
             and argument names in braces.
         arguments: the arguments of the problem, with their defaults.

@@ -197,7 +197,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     Args:
         formula: the formula.
         statement: the statement that the proof shows, such as ``no broadcast in 5 rounds``.
-        command: the search command, from which the command that repeats the proof is derived.
+        command: the search command, from which the command that regenerates the proof is derived.
         budget: the limits of the search; the proof may take longer (`proof_limits`).
 
     Raises:
@@ -331,7 +331,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a new proof differs from the record's LRAT proof, otherwise ""."""
+    """Return a remark if a new proof differs from the record's LRAT proof, else an empty string."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
@@ -371,7 +371,7 @@ class CheckedRecord(NamedTuple):
         record: the record. Unless the record is rejected, its witness has the stated value.
         verification: the verification state of the record's bound, or ``rejected`` if the record is
             wrong.
-        reason: why the bound is not verified, or a remark on the regenerated proof.
+        reason: the reason why the bound is not verified, or a remark on the regenerated proof.
         proof: the regenerated proof of the bound; None if no proof was generated.
     """
 
@@ -419,7 +419,7 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Yield the result of `check_record` for each record; a wrong record is "rejected"."""
+    """Yield each record's `check_record` result; wrong records have the state ``rejected``."""
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:
@@ -477,7 +477,7 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return an error if a search left some records unsettled, otherwise None.
+    """Return an error if some records are not proven optimal or not checked, otherwise None.
 
     Args:
         records: the records after the search.

@@ -228,7 +228,7 @@ class _Search:
     def _improved(
         self, record: Record, outcome: Decision, value: int | None, target: int, method: Method
     ) -> Record:
-        """Return the record with a better value or a proven bound, verified and stored.
+        """Add a better value or a proven bound to a record; return the verified and stored record.
 
         Args:
             record: the record before the attempt.
@@ -472,7 +472,7 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
-    """Run one search in a worker process."""
+    """Run a search in a worker process; ``item`` contains the search and its known record."""
     # Workers are daemonic, and Python does not allow daemonic processes to start other processes
     # such as the solvers. So the flag is cleared. No solver outlives its worker, because the kernel
     # kills a solver process when its parent ends.
@@ -499,7 +499,7 @@ class _Description(StrictRecord):
 
 
 class _SearchResult(StrictRecord):
-    """A record in the file of a shard, with the packed arrays of its witness as base64."""
+    """A record in a shard file; the packed arrays of the witness are encoded as base64."""
 
     record: dict[str, Any]
     witness: str

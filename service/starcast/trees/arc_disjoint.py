@@ -6,11 +6,11 @@ same for all roots (`starcast.topologies.flows`).
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside the
 tree is added to the tree if all trees can still be completed; a few augmenting paths decide this.
-(Lovász 1976 grows one tree after the other; Edmonds's theorem holds for any partial trees.) A link
-that is rejected for a tree is never tried again for this tree: it would leave a set of nodes with
-too few links, and such a set never gains links. So most links are tried only once, and the trees
-stay shallow. Exchanges of parent links then reduce the heights of the trees further, but not always
-to the smallest possible heights.
+Lovász (1976) grows one tree after the other. Growing all trees together is possible as well,
+because Edmonds's theorem holds for any partial trees. A link that is rejected for a tree is never
+tried again for this tree: it would leave a set of nodes with too few links, and such a set never
+gains links. So most links are tried only once, and the trees stay shallow. Exchanges of parent
+links then reduce the heights of the trees further, but not always to the smallest possible heights.
 """
 
 from typing import Annotated, Any

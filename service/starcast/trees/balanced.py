@@ -17,8 +17,8 @@ The nodes x that start with 1 are leaves. The trees differ in the dimension towa
   and necklace by necklace;
 * near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
   that map the generator of x's necklace to x;
-* perfectly balanced (Def. 15): every d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), where p(x) is the
-  number of nodes in the necklace of x.
+* perfectly balanced (Def. 15): d(x)+2 + i p(x), where p(x) is the number of nodes in the necklace
+  of x. Each i with 0 <= i < (n-1)/p(x) belongs to one of the trees that contain x.
 """
 
 from math import factorial
@@ -122,8 +122,8 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     necklace, the rotation R leads from each node to the next. The first number m of a necklace
     belongs to the lowest node y of the necklace whose symbol in position v = v(m) is not v. Then
     some shortest path to y ends with a link of dimension v. If a message is sent in several copies,
-    each copy continues the numbers of the previous copy, so all copies together are as balanced as
-    a single copy.
+    copy number ``copy`` (from 0) continues the numbers of the previous copy, so all copies together
+    are as balanced as a single copy.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.

@@ -113,8 +113,8 @@ def construction(
             on the root; needed if this number is neither one nor the number of ports.
 
     Raises:
-        InputError: the name is taken or malformed, a family is unknown, or the function has a wrong
-            signature.
+        InputError: the name is already used or malformed, a family is unknown, or the function has
+            a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -468,7 +468,7 @@ def write_branches(
 
     Args:
         n: the number of symbols.
-        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; modified in place.
         dimension_of: returns the port of each node of a slab.
     """
     for slab, part in slabs(n, rows):

@@ -18,7 +18,7 @@ parent in SPT. In EDT the parent of x is the neighbour whose *first symbol* is
 
 * in tree k: q;
 * in tree x_1: 1 (cases 1 and 3, x_1 != k);
-* in tree q: 1 if x_1 = k (case 2), k otherwise (case 3; in case 1 q = k, which is tree k);
+* in tree q, unless q = k (case 1): 1 if x_1 = k (case 2), and k otherwise (case 3);
 * in any other tree l: l.
 
 Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
@@ -105,7 +105,7 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 
     Args:
         n: the number of symbols.
-        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; changed.
+        rows: the ports of all nodes, uint8 ``[n - 1, n!]``; modified in place.
     """
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
@@ -153,7 +153,7 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
 
     Args:
         slab: the nodes.
-        rows: the ports of these nodes, uint8 ``[n - 1, (n-1)!]``; changed.
+        rows: the ports of these nodes, uint8 ``[n - 1, (n-1)!]``; modified in place.
     """
     home, k = dimension_home(slab), slab.positions[1]
     case_2 = k == slab.first

@@ -213,8 +213,8 @@ class Forest(Displayable):
         The two directions of a link are two directed links (`docs/decisions/0003`).
 
         Returns:
-            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order;
-            0 if the node has no link at the port.
+            int16 ``[nodes, ports]``, indexed by the parent's rank and port, with ports in the
+            topology's order; 0 if the node has no link at the port.
 
         Raises:
             RejectedError: the array has an invalid port; cycles are not detected.
@@ -297,7 +297,7 @@ class Forest(Displayable):
         return iter(self.topology.ports)
 
     def _parents(self, rows: NDArray[np.uint8]) -> Ranks:
-        """Return each node's parent in each of ``rows`` (a tree's ports), -1 for port 0.
+        """Return each node's parent for each row of ports (one row per tree); -1 for port 0.
 
         Returns:
             int32 ``[rows, nodes]``.

@@ -19,17 +19,18 @@ leaf, and its parent is across the position of symbol n in u.
 
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
-node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The
-order of the nodes, necklace by necklace, is that of the definitions page, A3: N_k1, the necklace of
-the generator G_k, comes first among the necklaces at distance k. In N_k1 the first node is the
-rotation of G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the
-next unused number; in any other necklace the first node is the smallest node whose neighbour across
-v is closer to the root. In cycle notation (a symbol s is followed by x_s)
+node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
+Nodes are numbered necklace by necklace, in the order of the definitions page, A3. The necklace
+N_k1, which contains the generator G_k, comes first among the necklaces at distance k. Let v be the
+dimension of the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the
+first node is the rotation of G_k that maps t_k to v. In any other necklace the first node is the
+smallest node whose neighbour across v is closer to the root. In cycle notation (a symbol s is
+followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
 
-**The Hamiltonian cycle** of S_n, used as a path (section 4).
+**The Hamiltonian cycle** of S_n is used as a path (section 4).
 
 **Label change LC(r, T) and dimension change DC(i, T)** of trees (Tseng & Sheu 1997, Def. 3 and 4).
 LC changes symbols: every node y becomes r∘y and every link keeps its dimension, so that a tree
@@ -197,7 +198,8 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
     """Return the first node of each necklace: the node that gets the necklace's lowest number.
 
-    The module's docstring has the rule. ``turn`` contains each node's image under the rotation R.
+    The module's docstring states the rule. ``turn`` contains each node's image under the rotation
+    R.
     """
     distances = topology.distances()
     v = numbered_dimensions(topology.n, orbits.number)
@@ -246,8 +248,8 @@ def path_word(m: int) -> PortWord:
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
     the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
     Before, between and after these advances, all lower counters run through their values. So the
-    word for counters 1..k has k + 1 copies of the word for 1..k-1, each with the then current
-    table.
+    word for counters 1..k has k + 1 copies of the word for 1..k-1. Each copy uses the table at that
+    time.
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """

@@ -57,9 +57,9 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
 def nk_multiple(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees MT(R_i): shortest-path trees from other roots, re-rooted at the root r.
 
-    Tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r. R_i(r) shifts the extension of
-    the root r, a label of all n symbols, right by i positions; the first k symbols of the result
-    are the node.
+    Tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r. To compute R_i(r), the label r is
+    extended to all n symbols and shifted right by i positions; the first k symbols of the result
+    are the label of R_i(r).
 
     Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
     """
@@ -124,7 +124,7 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
 
 
 def missing_record(problem: str, topology: Topology) -> str | None:
-    """Return why a topology has no record that is proven optimal, or None if it has one."""
+    """Return the reason why a topology lacks a record that is proven optimal, or None."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(problem, topology.spec, optimal=True)

@@ -29,12 +29,12 @@ def is_allowed(
 ) -> tuple[bool, int]:
     """Return whether all trees can still be completed after a tree takes a link into a node.
 
-    All trees can be completed if and only if every set of nodes is entered by at least as many free
-    links as there are trees without a node in the set (Edmonds 1973). Only sets that contain the
-    target lose a link. By Menger's theorem, it is enough to find paths of free links to the target
-    that share no link, one path from each other tree without the target. Paths are found backwards,
-    by searches that prefer nodes close to the root, where all trees begin; a path may cancel parts
-    of earlier paths.
+    All trees can be completed if and only if the following holds for every set of nodes: at least
+    as many free links enter the set as there are trees without a node in the set (Edmonds 1973).
+    Only sets that contain the target lose a link. By Menger's theorem, it is enough to find paths
+    of free links to the target that share no link, one path from each other tree without the
+    target. Paths are found backwards, by searches that prefer nodes close to the root, where all
+    trees begin; a path may cancel parts of earlier paths.
 
     Args:
         target: the node that the link enters; the link already belongs to the tree.
@@ -156,8 +156,8 @@ def grow(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link; changed.
-        level: the level of each node in each tree, or -1; changed.
+        owner: the tree of each directed link; modified in place.
+        level: the level of each node in each tree, or -1; modified in place.
         workspaces: the eight work arrays that `is_allowed` describes.
         stamp: the number of searches so far.
 
@@ -226,9 +226,9 @@ def move_subtree(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link, already changed.
-        level: the level of each node in each tree; changed.
-        below: the height of each node's subtree in each tree; changed.
+        owner: the tree of each directed link, after the change.
+        level: the level of each node in each tree; modified in place.
+        below: the height of each node's subtree in each tree; modified in place.
         stack: workspace, ``[nodes]``.
     """
     nodes = len(stack)
@@ -281,9 +281,9 @@ def lower_trees(
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
-        owner: the tree of each directed link; changed.
-        level: the level of each node in each tree; changed.
-        below: the height of each node's subtree in each tree; changed.
+        owner: the tree of each directed link; modified in place.
+        level: the level of each node in each tree; modified in place.
+        below: the height of each node's subtree in each tree; modified in place.
         stack: workspace, ``[nodes]``.
 
     Returns:

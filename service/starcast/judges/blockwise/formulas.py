@@ -42,15 +42,15 @@ class Tables(NamedTuple):
     """Look-up tables for blocks of m! nodes and for their rows of w! nodes, w = m-1.
 
     Attributes:
-        orders: all permutations of 0..w-1, uint8 ``[w!, w]``.
-        neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
-            ``[m+1, m!]``.
-        compositions: the ranks of g∘p for permutations g and p, which are given by their ranks,
-            int16 ``[w!, w!]``.
-        cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
+        orders: all permutations of 0..w-1 in lexicographic order, uint8 ``[w!, w]``.
+        neighbours: for each port 2..m and each node, the index of the node's neighbour in the
+            block, uint16 ``[m+1, m!]``.
+        compositions: the rank of g∘p at the index (rank of g, rank of p), int16 ``[w!, w!]``.
+        cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
-            ``[2, m^3, w!]``. The first index is t. The second index combines, for each of these
-            positions, the index (among the row's other symbols) of the symbol whose home it is.
+            ``[2, m^3, w!]``. The first index is t. The second index combines three numbers: for
+            each of these positions, the index (among the row's other symbols) of the symbol whose
+            home is this position. The third index is a node of the row.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """
@@ -97,8 +97,9 @@ class Blocks(NamedTuple):
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
         n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
-        changes: nodes whose port differs from the formula for this kind of forest, int64
-            ``[changes, 4]``: block, tree, index in the block, port; sorted.
+        changes: the nodes whose port differs from the formula for this kind of forest, int64
+            ``[changes, 4]``. Each row contains block, tree, index in the block and port; the rows
+            are sorted.
     """
 
     kind: int
@@ -253,7 +254,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first position among k+1, .., n, 2, .., k-1 with a displaced symbol.
+    """Return the first position in the sequence k+1, .., n, 2, .., k-1 with a displaced symbol.
 
     If all symbols in these positions are at home, return k.
     """
@@ -346,8 +347,8 @@ def fill_distances(
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts. The parameters are the look-up
-    tables and those of `fill_greedy`, where ``home`` has the positions in the hub instead of r.
+    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
+    `fill_greedy` and the look-up tables. Here ``home`` contains the symbols' positions in the hub.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)

@@ -44,13 +44,14 @@ class Findings(NamedTuple):
     """Results of checking a range of blocks, in arrays of fixed size.
 
     Attributes:
-        exceptions: int64 ``[MAX_EXCEPTIONS, 3]``: block, tree, index in the block.
+        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. A row contains block,
+            tree and index in the block.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: entry i is the number of directed links with load i, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
-        witnesses: nodes that have the largest potential of their tree, int64 ``[trees, WITNESSES,
-            2]``: block and index in the block.
-        counts: the number of recorded witnesses, int64 ``[trees]``.
+        witnesses: nodes with the largest potential of each tree, int64 ``[trees, WITNESSES, 2]``. A
+            node is given by its block and its index in the block.
+        counts: the number of recorded witnesses of each tree, int64 ``[trees]``.
     """
 
     exceptions: Array
@@ -180,8 +181,8 @@ def _fill_block(
         tables: the look-up tables for blocks of m! nodes.
         x: a node with the tail of the block; its other positions are overwritten.
         rest: the symbols outside the tail, ascending, uint8 ``[m]``.
-        ports: the ports towards the parents, uint8 ``[trees, m!]``.
-        potentials: the potentials, uint8 ``[trees, m!]``.
+        ports: the ports towards the parents, uint8 ``[trees, m!]``; overwritten.
+        potentials: the nodes' potentials, uint8 ``[trees, m!]``; overwritten.
     """
     n, m = blocks.n, blocks.m
     if blocks.kind == SUBSTAR:
@@ -218,7 +219,7 @@ def _change_ports(changes: Array, next_change: int, block: int, ports: Array) ->
         changes: the array `Blocks.changes`, which lists these nodes and their ports.
         next_change: the index of the first change in this block or a later one.
         block: the number of the block.
-        ports: the ports of the block's nodes, uint8 ``[trees, m!]``; changed.
+        ports: the ports of the block's nodes, uint8 ``[trees, m!]``; modified in place.
 
     Returns:
         The index of the first change in a later block.
@@ -340,7 +341,7 @@ def _examine_nodes(
         begin: the index in the block of the row's first node.
         row: the ports of the row's nodes in the tree.
         level: the potentials of the block's nodes in the tree.
-        found: the findings; changed.
+        found: the findings; modified in place.
 
     Returns:
         False if the array of exceptions is full.
@@ -414,7 +415,7 @@ def _count_loads(
         begin: the index in the block of the row's first node.
         size: the number of nodes of the row.
         is_varying: for each tree, whether the ports of the row's nodes differ, bool ``[trees]``.
-        load: the number of links by load, int64 ``[trees + 1]``; changed.
+        load: entry i is the number of links with load i, int64 ``[trees + 1]``; modified in place.
     """
     same = np.uint64(0)
     varying = 0
@@ -475,13 +476,12 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` (the number of links by load) after adding one more tree.
+    """Update the histogram ``load`` when one more tree of a row's nodes is counted.
 
     Args:
         n: the number of symbols of S_n.
-        users: packed counters: for each port, the number of trees that use the port and that the
-            histogram counts already.
-        row: the port of each node in the tree.
+        users: the number of trees already counted that use each port, as packed counters.
+        row: the port of each node in the added tree.
         load: the histogram, int64 ``[trees + 1]``; modified in place.
     """
     nodes = np.zeros(256, dtype=np.int64)

@@ -46,7 +46,8 @@ class Source:
     """A forest in closed form: formulas determine the parent ports of its nodes.
 
     The formulas describe a forest with the identity as root. The forest with the id ``id`` is the
-    image of that forest under an automorphism: rotations, then the translation to ``root``.
+    image of that forest under an automorphism. The automorphism consists of ``rotations`` rotations
+    and the translation that maps the identity to ``root``.
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
@@ -102,11 +103,11 @@ def closed_form(
 
     Args:
         spec: the spec of a star graph, such as ``S13``; up to S16.
-        construction: ``greedy``, ``multiple``, ``recursive-substar``, ``edge-disjoint``, or
-            ``label-change`` or ``dimension-change`` of one of these; also with arguments in
+        construction: ``greedy``, ``multiple``, ``recursive-substar``, ``edge-disjoint``, or a
+            ``label-change`` or ``dimension-change`` of one of these. Arguments can follow in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of first positions whose symbols vary within a block.
+        m: the number of leading positions whose symbols vary within a block.
         **arguments: the arguments of the construction, such as ``base``.
 
     Raises:

@@ -56,7 +56,7 @@ Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The job to which a shard file belongs, given by the id of the forest to verify."""
+    """The verification job to which a shard file belongs: the id of the forest to verify."""
 
     id: str
 

@@ -9,11 +9,11 @@ the failing rows of the earliest step are real violations, because all earlier r
 faults, rows can be dropped, so steps are executed one after the other.
 
 A symmetric schedule contains the rows of one source; the rows of the other sources are its
-translations. Translation preserves which units a node holds, so it suffices to check the deliveries
-of one source. All sources send at the same time. If translation keeps ports, it maps the link of a
-row to every directed link of the same port exactly once, which determines the traffic of every link
-(the *dimension rule*; Fragopoulou & Akl 1996, Lemma 7). Otherwise the schedule is expanded to all
-sources and the links are counted.
+translations. If a node holds a unit, the translated node holds the translated unit, so it suffices
+to check the deliveries of one source. All sources send at the same time. If translation keeps
+ports, it maps the link of a row to every directed link of the same port exactly once, which
+determines the traffic of every link (the *dimension rule*; Fragopoulou & Akl 1996, Lemma 7).
+Otherwise the schedule is expanded to all sources and the links are counted.
 """
 
 from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged

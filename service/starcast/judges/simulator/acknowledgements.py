@@ -1,11 +1,11 @@
 """Simulate the allgather that waits for acknowledgements (Fragopoulou & Akl 1996, section 4.4).
 
-In each tree of each source the messages travel depth first: a node sends them to its next child
-when the previous child has acknowledged them. When all children have acknowledged them, the node
-sends an acknowledgement to its parent. An acknowledgement takes no extra step. Without faults the
-rows are executed in the steps of the schedule, since the rows of one source and tree already have
-the order of this traversal. With faults, a blocked hop is never acknowledged, so the nodes that
-wait for the acknowledgement wait forever: the traversal *stalls*.
+In each tree of each source, the messages traverse the tree depth first: a node sends the messages
+to its next child when the previous child has acknowledged them. When all children have acknowledged
+them, the node sends an acknowledgement to its parent. An acknowledgement takes no extra step.
+Without faults the rows are executed in the steps of the schedule, since the rows of one source and
+tree already have the order of this traversal. With faults, a blocked hop is never acknowledged, so
+the traversal *stalls*: the nodes that wait for the acknowledgement wait forever.
 """
 
 from collections.abc import Iterable
@@ -32,9 +32,9 @@ class AcknowledgedRun:
         simulation: the results of the simulation; a stalled traversal executes no further rows.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of each of these traversals.
-        hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if its first
-            hop was blocked. If the traversal completed all hops, only the last acknowledgement, to
-            the source, is missing.
+        hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if the
+            traversal's first hop was blocked. If the traversal completed all hops, only the last
+            acknowledgement, to the source, is missing.
     """
 
     simulation: Simulation
@@ -57,8 +57,8 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             arrives.
         faults: faulty nodes and links, as for `simulate`. A hop is blocked if its link, sender or
             receiver fails before the hop ends. The acknowledgement of a hop returns over the same
-            link after the last hop in the subtree beyond the link; the acknowledgement is blocked
-            if the link or one of its ends has failed by then.
+            link after the last hop in the subtree beyond the link. The acknowledgement is blocked
+            if the link, its sender or its receiver has failed by then.
 
     Raises:
         InputError: the schedule is not an allgather that traverses each tree depth first, it has
@@ -92,7 +92,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all depth-first traversals (one per tree and source), in order of time.
+    """The hops of all depth-first traversals (one per tree and source), in chronological order.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.

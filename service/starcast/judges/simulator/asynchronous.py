@@ -1,15 +1,15 @@
 """Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
 
-The critical path is the chain of packets that determines how long the execution takes.
+The critical path is the chain of packets that determines the total time of the execution.
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
 one-port model, a packet waits for the previous packet at its sender and the previous packet at its
 receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
 vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
-maxima, minima and additions. Unless some but not all durations are 0, F has one fixed point; no
-packet ends later than in the synchronous model, and iterating F reaches the fixed point from any
-times between 0 and the synchronous times (docs/execution-models.md has the proofs).
+maxima, minima and additions. If all durations are positive, or all are 0, F has exactly one fixed
+point. In this fixed point, no packet ends later than in the synchronous model. Iterating F reaches
+it from any times between 0 and the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
@@ -38,7 +38,8 @@ class AsynchronousExecution:
         packets: the packets to execute.
         dependencies: the arrival times that each row reads and writes.
         ticks: computes the durations of packets.
-        clock: ``[steps + 1]``, when each step ends in the synchronous model; the first value is 0.
+        clock: ``[steps + 1]``, the end time of each step in the synchronous model; the first value
+            is 0.
 
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
@@ -80,7 +81,8 @@ class AsynchronousExecution:
 
         Args:
             batch: a batch with a single step.
-            free: for each chain, the time from which each link or node is free; updated in place.
+            free: for each kind of resource (`Chain`), the time from which each link or node is
+                free; updated in place.
         """
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
@@ -194,7 +196,7 @@ class _Queue:
         self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
-        """Return, for each packet, when the previous packet in its queue ends.
+        """Return, for each packet, the end time of the previous packet in the packet's queue.
 
         For the first packet of a queue, the result is the time from which its link or node is free.
         The argument ``end`` contains the end times of all packets.
@@ -205,7 +207,7 @@ class _Queue:
         return result
 
     def release(self, end: Times) -> None:
-        """Record when the link or node of each queue is free after the batch.
+        """Record the time from which the link or node of each queue is free after the batch.
 
         Args:
             end: the end time of each packet.
@@ -235,11 +237,11 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return when each packet ends.
+        """Return the end time of each packet.
 
         Args:
-            ready: when all units of each packet are at the packet's sender. This array and the
-                result have the order of `_Queue.order`.
+            ready: the time at which all units of each packet are at the packet's sender. The
+                packets of this array and of the result are in the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -252,9 +254,9 @@ class CriticalSend(NamedTuple):
 
     Attributes:
         step: the step of the packet.
-        sender: label of the sending node. If a packet of a symmetric schedule has several rows,
-            this is the sender of the row whose unit the packet waited for, or of the first row if
-            it did not wait for a unit.
+        sender: label of the sending node. If a packet of a symmetric schedule has several rows, the
+            label belongs to the row whose unit the packet waited for; if the packet did not wait
+            for a unit, to the first row.
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
@@ -293,9 +295,10 @@ def _describe(
 
 
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
-    """Return a synchronous critical path: the longest packet of each step (the first of several).
+    """Return the critical path of a synchronous execution: the longest packet of each step.
 
-    The argument ``clock`` contains the end time of each step.
+    If several packets of a step are equally long, the first one is returned. The argument ``clock``
+    contains the end time of each step.
     """
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
@@ -322,7 +325,7 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return an asynchronous critical path: a chain of packets up to the packet that ends last.
+    """Return the critical path of an asynchronous execution, which ends with its last packet.
 
     Each packet started when the packet before it ended.
     """

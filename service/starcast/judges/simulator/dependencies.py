@@ -8,7 +8,7 @@ there is one arrival time per row, which the next row of the journey reads. If j
 or return to a node (copies of units along several trees), the (node, unit) pairs that occur are
 sorted, and pairs are looked up in this list.
 
-In a reduction each row that sends a partial sum writes an arrival time of its own. A row that sends
+In a reduction, each row that sends a partial sum writes a separate arrival time. A row that sends
 the sum of a node reads the arrival times of all rows whose sums this node has added in earlier
 steps; the latest of these times determines when the sum is ready.
 """
@@ -41,8 +41,8 @@ class Needs(NamedTuple):
 
     Attributes:
         entries: the indices of these arrival times, row by row.
-        begins: int64 ``[rows]``, the index in ``entries`` at which the part of each row begins;
-            None if each row reads exactly one arrival time.
+        begins: int64 ``[rows]``, the index in ``entries`` of each row's first arrival time; None if
+            each row reads exactly one arrival time.
     """
 
     entries: Indices
@@ -69,7 +69,8 @@ class Dependencies(ABC):
     Attributes:
         size: the number of arrival times.
         initial: the indices of the arrival times of units at their sources.
-        unique: True if at most one row writes each arrival time, and no row writes an initial one.
+        unique: True if at most one row writes each arrival time, and no row writes an initial
+            arrival time.
     """
 
     size: int
@@ -180,7 +181,8 @@ class SumDependencies(Dependencies):
     def gives(self, rows: slice | Indices) -> Indices:
         """Return the index that each row writes, for its sum or for a (node, unit) pair.
 
-        The pair consists of the receiver and the complete unit that the row passes on.
+        A row that adds a partial sum writes the arrival time of this sum. A row that passes on a
+        complete unit writes the arrival time of the pair (receiver, unit).
         """
         packets = self._packets
         numbers = _numbers(rows)
@@ -276,7 +278,7 @@ def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondit
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return, for each row, the rows whose deliveries it waits for, as pairs of rows.
+    """Return all pairs of rows of which the first waits for a delivery by the second.
 
     Args:
         packets: the packets of an execution without faults, with rows in the order of the
@@ -284,7 +286,7 @@ def find_awaited(packets: Packets, executed: Executed) -> Indices:
         executed: the execution of a schedule that is not symmetric.
 
     Returns:
-        int64 ``[2, pairs]``: the waiting rows, and the rows that deliver.
+        int64 ``[2, pairs]``: the waiting row and the delivering row of each pair.
     """
     if not executed.postcondition.reduces:
         delivery = find_deliveries(executed.rows)
@@ -310,7 +312,7 @@ def find_deliveries(rows: Rows) -> Indices:
         rows: the rows of a schedule that has no violations and is not symmetric.
 
     Returns:
-        int64 ``[rows]``; -1 if the sender is the source of the unit.
+        int64 ``[rows]``, the index of the delivering row; -1 if the sender is the unit's source.
     """
     units = np.int64(rows.schedule.units)
     delivered = rows.receiver * units + rows.unit

@@ -37,8 +37,8 @@ class PacketTimes(NamedTuple):
         port: the ports of the senders, int64 ``[packets]``.
         receiver: the ranks of the receivers, int64 ``[packets]``.
         units: the number of units in each packet, int64 ``[packets]``.
-        start: when the packets leave their senders, with the dtype of `Timing.arrivals`.
-        end: when all units of the packets are at the receivers, with the same dtype.
+        start: the times at which the packets start, with the dtype of `Timing.arrivals`.
+        end: the times at which all units of the packets are at the receivers, with the same dtype.
     """
 
     step: Indices
@@ -59,8 +59,9 @@ class Timing:
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
-        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none
-            or is a switch, -1 if units are missing or the node is dead.
+        arrivals: ``[nodes]``, the time at which each node has received all of its units. The value
+            is 0 for switches and for nodes that receive no units, and -1 for dead nodes and for
+            nodes with missing units.
         link_busy: ``[nodes, ports]``, the total time in which each directed link carries packets.
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
@@ -124,7 +125,7 @@ def timing(
 
     All times are computed as integer multiples of the largest time that divides both parts of a
     packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
-    times slower. A float stands for its exact binary value. Faults drop the same rows as in
+    times slower. A float is replaced by its exact binary value. Faults drop the same rows as in
     `starcast.simulate`. The rows of a symmetric schedule are executed without expanding it, unless
     translation changes ports (in most S_{n,k}) or there are faults.
 
@@ -158,7 +159,7 @@ def timing(
 
 
 def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
-    """Execute a schedule, and reject it if it has a violation (then its times are undefined).
+    """Execute a schedule; reject a schedule with a violation, because its times are undefined.
 
     Raises:
         RejectedError: the schedule has a violation; the message describes it.
@@ -295,14 +296,15 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
 def _find_completions(
     executed: Executed, packets: Packets, ticks: Ticks, node: Indices, first: Times
 ) -> Times:
-    """Return when each node of a reduction has all of its units, ``[nodes]``, in ticks.
+    """Return the time in ticks at which each node of a reduction has all of its units, ``[nodes]``.
 
     Args:
         executed: the executed rows and their postcondition.
         packets: the same rows in the order of packets.
         ticks: the conversion between times and ticks.
         node: the node of each required (node, unit) pair; the node needs the complete unit.
-        first: for each of these pairs, when the node first has the complete unit, in ticks.
+        first: for each of these pairs, the time in ticks at which the node first has the complete
+            unit.
     """
     arrivals = ticks.full(executed.postcondition.nodes, 0)
     np.maximum.at(arrivals, node, first)
@@ -326,15 +328,15 @@ def _check_memory(postcondition: Postcondition) -> None:
 def _find_arrivals(
     executed: Executed, packets: Packets, ticks: Ticks, end: Times, first: Times | None
 ) -> Times:
-    """Return when each node has all of its units, ``[nodes]``, in ticks.
+    """Return the time in ticks at which each node has all of its units, ``[nodes]``.
 
     Args:
         executed: the executed rows and their postcondition.
         packets: the same rows in the order of packets.
         ticks: the conversion between times and ticks.
-        end: ``[rows]``, when the packet of each row ends.
-        first: ``[nodes * units]``, when each unit first arrives at each node; used if every node
-            must receive every unit.
+        end: ``[rows]``, the end time of each row's packet.
+        first: ``[nodes * units]``, the time at which each unit first arrives at each node; used if
+            every node must receive every unit.
     """
     postcondition = executed.postcondition
     alive = executed.alive
@@ -362,7 +364,7 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Extend arrival times to the units of all sources; set those of dead nodes to `Ticks.never`.
+    """Extend arrival times to the units of all sources; set dead nodes' times to `Ticks.never`.
 
     In a symmetric schedule, the given times hold only for the units of one source.
     """
@@ -376,7 +378,7 @@ def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks:
 
 
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
-    """Return how long each directed link is busy with packets, in ticks, ``[nodes, ports]``."""
+    """Return the total time in ticks for which each directed link is busy, ``[nodes, ports]``."""
     topology = packets.links.topology
     shape = topology.port_count, (1 if packets.symmetric else topology.nodes)
     count = shape[0] * shape[1]

@@ -125,7 +125,7 @@ class Outages:
         return bool(self.faults)
 
     def alive(self) -> Mask:
-        """Return which nodes never die, bool ``[nodes]``."""
+        """Return which nodes do not fail in any step, bool ``[nodes]``."""
         alive = np.ones(self.topology.nodes, dtype=bool)
         alive[[rank for rank, _ in self._dead_nodes()]] = False
         return alive
@@ -147,7 +147,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences that explain which units need not be delivered because of dead nodes."""
+        """Return sentences about the units that need not be delivered because of dead nodes."""
         dead = [(rank, step) for rank, step in self._dead_nodes() if rank < postcondition.endpoints]
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:
@@ -192,8 +192,9 @@ def execute_under_faults(
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
 
     Returns:
-        Three values: which rows are executed, bool ``[rows]``; which nodes hold which units at the
-        end; and the partial sums of a reduction.
+        Three values: a mask of the executed rows, bool ``[rows]``; a function that checks whether
+        nodes hold units at the end; and the partial sums, None unless the collective is a
+        reduction.
     """
     possible = _find_links_up(rows, outages)
     if attempted is not None:

@@ -1,4 +1,4 @@
-"""Determine which nodes must receive each unit, and when each node holds it.
+"""Determine the nodes that must receive each unit, and the step after which a node holds a unit.
 
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
 it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
@@ -60,8 +60,8 @@ class Postcondition:
         units: the number of units.
         root: rank of the root.
         multiplicity: M, the number of units per source, per destination, or per pair of source and
-            destination, depending on the collective. In a broadcast, reduce or allreduce it is the
-            number of all units.
+            destination, depending on the collective. In a broadcast, reduce or allreduce, M is the
+            total number of units.
     """
 
     collective: Collective
@@ -111,8 +111,8 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
     """Return the postcondition of a schedule's collective.
 
     Raises:
-        InputError: the number of units is negative, or is not a multiple of the number of
-            sources, destinations, or pairs of the two, depending on the collective.
+        InputError: the number of units is negative, or (depending on the collective) not divisible
+            by the number of sources, destinations or (source, destination) pairs.
     """
     topology = schedule.topology
     units = schedule.units
@@ -164,7 +164,7 @@ class PairIndex(ABC):
 
 
 class AllPairs(PairIndex):
-    """The index of all (node, unit) pairs, computed from node and unit."""
+    """An index of all (node, unit) pairs, computed from the node and the unit."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
@@ -178,7 +178,7 @@ class AllPairs(PairIndex):
 
 
 class Pairs(PairIndex):
-    """The index of the (node, unit) pairs that are held initially or delivered by some row.
+    """An index of the (node, unit) pairs that are held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each given pair; the last index for pairs that have no own index."""
+        """Return the index of each given pair; the last index if a pair has no entry."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -223,7 +223,7 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
     Args:
         postcondition: the postcondition of the rows.
         rows: the number of rows.
-        sources: the number of sources for which the rows are repeated.
+        sources: the number of sources whose rows are executed; each source has ``rows`` rows.
 
     Raises:
         LimitError: the number of (node, unit) pairs exceeds a fixed limit.
@@ -257,9 +257,9 @@ class Deliveries(ABC):
 
     @abstractmethod
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows.
+        """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
-        These rows must be complete steps. The function may be called only with pairs of a node and
+        These rows must be complete steps. The arguments of the function must be pairs of a node and
         a unit that the node must receive.
         """
 
@@ -308,7 +308,7 @@ class ArrivalTimes(Deliveries):
         return None
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows."""
+        """Return a function that checks whether nodes hold units after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
         # The limit is at least 1, so that units held from the start (time 0) are included even
         # before any row has been executed.
@@ -373,7 +373,7 @@ class Journeys(Deliveries):
     def find_early_send(self) -> Violation | None:
         """Find the first row whose sender does not hold the row's unit when the step begins.
 
-        Only rows that do not obviously continue a journey are checked; there are usually few.
+        Only rows that do not obviously continue a journey are checked; such rows are usually few.
         """
         suspects = self._find_suspects()
         if not len(suspects):
@@ -384,7 +384,7 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units nodes hold after the first ``done`` rows.
+        """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
         The returned function takes arrays of nodes and units. Each node must be the destination of
         its unit, because only arrivals at destinations are recorded.
@@ -416,9 +416,11 @@ def find_missing(
 
     Args:
         postcondition: the required pairs.
-        held: returns which (node, unit) pairs are held; it is called with required pairs only.
-        alive: bool ``[nodes]``, or None if all nodes are alive. Units to dead nodes, and units that
-            dead nodes would have sent, need not be delivered.
+        held: a function that returns a mask of the (node, unit) pairs that are held; called only
+            with required pairs.
+        alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
+            faults. Units to other nodes need not be delivered; if every endpoint sends units, units
+            from other nodes need not be delivered either.
         examples: the maximum number of missing pairs to return.
     """
     units = np.arange(postcondition.units)

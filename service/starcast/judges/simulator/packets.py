@@ -71,7 +71,7 @@ class PacketColumns(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Consecutive steps of an execution: ranges of their rows and of their packets."""
+    """Consecutive steps of an execution, with the ranges of their rows and packets."""
 
     rows: slice
     packets: slice
@@ -155,7 +155,7 @@ class Packets:
         return ticks.durations(self.units, link)
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return the resources for which packets wait, in addition to waiting for their units.
+        """Return the resources, other than units, for which packets wait.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
         sender and its receiver, or for the link instead of a switch. In a symmetric one-port
@@ -227,7 +227,7 @@ class Ticks:
 
     Args:
         topology: the topology with the links.
-        start_up: T_s.
+        start_up: T_s, the start-up time of a packet.
         per_unit: the time that a unit adds to its packet over a link of capacity 1.
 
     Attributes:
@@ -236,8 +236,10 @@ class Ticks:
         per_unit: the time per unit over a link of capacity 1, in ticks.
         start_ups: the start-up time of each directed link with its latency, in ticks, with the
             indices of `Links`; a single number if all are equal.
-        per_units: the time per unit on each directed link, in ticks, in the form of ``start_ups``.
-        never: a time after the end of every execution, in ticks; means that a unit never arrives.
+        per_units: the time per unit on each directed link, in ticks; an array or a single number,
+            like ``start_ups``.
+        never: a time in ticks after the end of every execution; the arrival time of units that
+            never arrive.
     """
 
     start_ups: "Times | int"
@@ -263,7 +265,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtype of times, and a wider dtype for the sums that `asynchronous` computes.
+        """Choose the dtype of times, and a wider dtype for sums in the module `asynchronous`.
 
         Args:
             latest: an upper bound on all times, in ticks.

@@ -1,4 +1,4 @@
-"""Rows of a schedule, sorted by time; they are processed in batches of complete steps.
+"""Rows of a schedule in chronological order, processed in batches of complete steps.
 
 This module numbers the directed links, and checks that every row names an existing link and unit.
 """
@@ -25,7 +25,7 @@ class Violation(NamedTuple):
     """A row that violates a rule.
 
     Attributes:
-        row: the index of the row, in the order of time.
+        row: the index of the row in chronological order.
         sentence: one sentence that names step, sender, port, receiver and the rule.
     """
 
@@ -84,7 +84,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on, or None.
 
         Args:
-            begin: the row to which index 0 of each mask belongs.
+            begin: the index of the first row that the masks cover.
             checks: pairs of a mask of rows and the rule that these rows violate. If a row violates
                 several rules, the first one is reported.
         """

@@ -81,7 +81,7 @@ class Traffic:
         """Count the links used in each step, and the units in the largest packet of each step.
 
         Returns:
-            Two arrays with these numbers, int64 ``[steps]`` each.
+            Two arrays, int64 ``[steps]`` each: the number of links, and the number of units.
         """
         step = self.rows.step[executed]
         steps = _last_step(step)
@@ -200,7 +200,7 @@ def _count_in_run(same: Mask) -> Counts:
 
 
 def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
-    """Return which rows add another sender to a node that already receives in the same step.
+    """Return which rows send to a node that already receives from another sender in that step.
 
     Args:
         step: the steps, ascending.
@@ -303,8 +303,8 @@ class Simulation:
         complete: True if the postcondition holds: every live endpoint received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
-            For a symmetric schedule without faults, the pairs and units belong to the source whose
-            rows are given; under faults, they belong to the schedule of `Schedule.expand`.
+            For a symmetric schedule without faults, the pairs are those of the source whose rows
+            are stored; under faults, those of the expanded schedule (`Schedule.expand`).
         violation: one sentence that names step, sender, port, receiver and the violated rule; None
             if there is no violation.
         links_used: int64 ``[steps]``, the number of directed links used in each step; each carries
@@ -350,7 +350,8 @@ class Executed(NamedTuple):
             ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
-        alive: bool ``[nodes]``, the nodes that never die; None if there are no faults.
+        alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
+            faults.
         deliveries: the deliveries of the rows; None under faults, except in reductions.
         violation: the violation that ended the execution, with the index of its row in ``rows``.
     """
@@ -368,14 +369,14 @@ class Executed(NamedTuple):
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
     """Execute a schedule and check it.
 
-    Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Units need not be delivered to nodes that die in any step. In
-    an allgather, gather or alltoall, the units that come from these nodes need not be delivered
-    either. Faults break the symmetry, so a symmetric schedule is expanded.
+    Under faults, a row is dropped if its sender, receiver or link is down, or if its sender does
+    not hold the unit. A dropped row is not a violation. Units need not be delivered to nodes that
+    fail in any step. In an allgather, gather or alltoall, the units that come from these nodes need
+    not be delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
 
-    In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
-    unit as complete. Under faults such a row is dropped instead, and a unit is complete with the
-    contributions of all nodes that never die.
+    In a reduction, two actions are violations: counting a contribution twice, and passing on an
+    incomplete unit as complete. Under faults such a row is dropped instead, and a unit is complete
+    with the contributions of all nodes that do not fail in any step.
 
     Args:
         schedule: any schedule; it is checked, not trusted.
@@ -387,8 +388,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
         The results. Execution stops at the first violation.
 
     Raises:
-        InputError: a fault is neither a node nor a link of the topology, or the number of units
-            is not a multiple of the number of sources, destinations, or pairs of the two.
+        InputError: a fault is neither a node nor a link of the topology, or the number of units is
+            not divisible by the number of sources, destinations or (source, destination) pairs.
         LimitError: the units, or the rows of all sources, do not fit into memory.
 
     Example:
@@ -443,7 +444,7 @@ def execute_outages(
     Args:
         schedule: a schedule that is not symmetric.
         outages: the faulty nodes and links, with the first step of each outage.
-        violation: the violation at which the execution ends, if any.
+        violation: the violation at which the execution ends; None if there is none.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """
     postcondition = derive_postcondition(schedule)

@@ -155,9 +155,9 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks which units are complete at which nodes.
+        """Return a function that checks whether units are complete at nodes.
 
-        The function refers to the state after the first ``done`` rows, which must be complete
+        The function describes the state after the first ``done`` rows, which must be complete
         steps.
         """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
@@ -257,7 +257,8 @@ def _find_overlap(
         rows: the rows of the reduction.
         lanes: the lanes of the rows.
         added: the indices of all rows that add a sum.
-        odd: the lanes to execute, in which a node sends its sum twice, or adds to it after sending.
+        odd: the lanes to execute, in which a node sends its sum twice, or adds to its sum after
+            sending it.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.
@@ -294,7 +295,7 @@ def _add_sets(
         index: the indices of the rows to execute, in the order of steps.
         source: the index in ``sets`` of each sender's set.
         target: the index in ``sets`` of each receiver's set.
-        sets: sets as bits, uint64 ``[sets, words]``; changed.
+        sets: the sets, one bit per node, uint64 ``[sets, words]``; modified in place.
 
     Returns:
         The first row whose sets overlap, or None.
