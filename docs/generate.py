@@ -172,19 +172,19 @@ def _tables() -> Iterator[str]:
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
 A row of a schedule states that one unit crosses one directed link in one step. The columns are
-*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
-*combine*: whether the receiver adds the unit to its partial sum. Units are numbered from 0 in the
-collective; copies of a unit have the same number and differ in *tree*. Let N be the number of
-endpoints (all nodes, unless some are switches), and M the number of units per source, per
-destination, or per pair of source and destination.
-Unit i of these M units (i = 0..M-1) has the following number:
+*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*. In reductions, the
+column *combine* states whether the receiver adds the unit to its own partial sum.
 
-* broadcast: 0..units-1; the segments that one tree carries have consecutive numbers;
+Copies of a unit have the same unit number and differ in *tree*. Let N be the number of endpoints
+(all nodes, unless some are switches). Let M be the number of units per source, per destination, or
+per pair of source and destination, and let i = 0..M-1 count these units. Units have these numbers:
+
+* broadcast: 0, 1, 2, ..; the segments that one tree carries have consecutive numbers;
 * allgather: source\\*M + i, or i in a symmetric schedule;
 * scatter: destination\\*M + i;
 * gather: source\\*M + i;
 * alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule;
-* reduce, allreduce: 0..units-1, the parts of the sum;
+* reduce, allreduce: 0, 1, 2, ..; each unit is one part of the sum;
 * reduce-scatter: destination\\*M + i, or i in a symmetric schedule.
 
 Units from a node to itself are numbered but never sent. The steps of a gather are in chronological
@@ -193,8 +193,8 @@ order: leaves send first.
 *tree* is the number (from 0) of the tree along which the unit travels; it is 0 if the algorithm
 uses no trees. Some algorithms build several trees of their own: `dimension-change` always, and
 `necklace`, `rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) for more than one
-message. The forest of these trees is in `Schedule.forest`, and *tree* is the tree's number in this
-forest; no construction in the catalogue builds the forest.
+message. These trees form the forest `Schedule.forest`, and *tree* is the number of the tree in this
+forest. No construction in the catalogue builds this forest.
 
 A symmetric schedule contains only the rows of one source; the last part of the schedule's id names
 this source. The id of a schedule that is expanded to all sources ends with `expanded`.
@@ -204,18 +204,22 @@ this source. The id of a schedule that is expanded to all sources ends with `exp
 #: Introduction of the page of algorithms.
 _ALGORITHMS = """\
 `starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
-and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
-*segments* is the number of pieces into which each tree's share of the message is split; *messages*
-is M, the number of unit messages per source or destination; *copies* is the number of edge-disjoint
-trees that carry each message; *base* is the construction that `dimension-change` and `forest` start
-from; *seed* selects one of the schedules that a greedy algorithm can build.
+and `starcast cost table` compares closed forms, lower bounds and simulations. The
+algorithms have these arguments:
+
+* *segments* is the number of pieces into which each tree's share of the message is split;
+* *messages* is M, the number of unit messages per source or destination;
+* *copies* is the number of edge-disjoint trees that carry each message;
+* *base* is the construction that `dimension-change` and `forest` start from;
+* *seed* selects one of the schedules that a greedy algorithm can build.
 
 `greedy` schedules exist on every topology, for all collectives: in each step, as many links as
 possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs, however,
-`greedy` is Tseng & Sheu's broadcast, or the reduce or allreduce derived from it; the greedy
-schedules of these three collectives are called `greedy-matching` there. On all other topologies,
-both names mean the same algorithm. `ring` exists on topologies in which a search with a fixed limit
-finds a Hamiltonian cycle.
+`greedy` is the name of Tseng & Sheu's broadcast, and of the reduce and the allreduce that are
+derived from this broadcast. On star graphs, the greedy schedules of these three collectives are
+therefore called `greedy-matching`. On all other topologies, both names mean the same algorithm.
+
+`ring` exists on topologies in which a search with a fixed limit finds a Hamiltonian cycle.
 """
 
 
