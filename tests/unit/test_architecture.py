@@ -203,7 +203,7 @@ def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
     assert wrong == {}
 
 
-def test_no_file_contains_the_host_of_a_package_registry() -> None:
+def test_no_file_contains_the_host_name_of_a_package_registry() -> None:
     """Package managers know their own registries, and users name mirrors in a setting."""
     # With the brackets, the pattern does not match itself.
     hosts = r"repo1?\.mave[n]|pypi\.or[g]|pythonhoste[d]|registry\.np[m]|crates\.i[o]"

@@ -41,7 +41,7 @@ def test_option_quiet_before_or_after_the_command_suppresses_remarks(starcast: S
     assert starcast(SIMULATE).err == loud.err
 
 
-def test_the_error_for_a_global_option_after_a_command_says_only_where_it_belongs(
+def test_the_error_for_a_misplaced_global_option_states_only_the_correct_position(
     starcast: Starcast,
 ) -> None:
     for option in ("--home", "--plugin"):

@@ -141,7 +141,7 @@ def test_the_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -
         assert crossing.change in read.text
 
 
-def test_many_compared_experiments_are_shown_as_lines_below_each_other() -> None:
+def test_many_compared_experiments_are_shown_one_per_line() -> None:
     sides = [
         side(name, along(steps, 2, SIZES, algorithm="multiple"))
         for name, steps in zip("abcde", range(5, 10), strict=True)

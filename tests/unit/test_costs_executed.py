@@ -109,7 +109,7 @@ def test_no_execution_is_below_the_lower_bound(
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_closed_forms_without_a_note_equal_the_simulation_on_larger_topologies(
+def test_closed_forms_without_a_note_equal_simulated_costs_on_larger_topologies(
     which: tuple[str, str, str],
 ) -> None:
     for case in cases("S6", "S7", "S6,3", "S7,2", "Q7", shares=(1, 2)):

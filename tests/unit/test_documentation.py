@@ -48,7 +48,7 @@ def code_block(page: Path, first: str) -> str:
 
 
 def test_no_two_pages_or_notebooks_use_the_same_experiment_name() -> None:
-    """So readers can run all pages with the same stores; see tests/docs/test_sessions.py."""
+    """Readers can therefore run all pages with the same stores (tests/docs/test_sessions.py)."""
     pages = {ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("examples/notebooks/*.ipynb")}
     owners: dict[str, set[str]] = {}
     for page in pages - {DOCS / "commands.md"}:

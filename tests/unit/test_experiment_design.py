@@ -155,7 +155,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_the_command_of_one_grid_has_options_and_that_of_several_grids_reads_a_file() -> None:
+def test_a_single_grid_is_run_with_options_and_several_grids_from_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     two = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]})

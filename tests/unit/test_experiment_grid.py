@@ -351,7 +351,7 @@ def test_huge_and_malformed_numbers_are_refused() -> None:
         assert "10^30" in refused.value.hint
 
 
-def test_the_largest_and_smallest_numbers_read_back_unchanged() -> None:
+def test_the_largest_and_smallest_numbers_are_read_back_unchanged() -> None:
     """The command that reproduces a point can contain such values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         point = make_point("S5", "broadcast", "multiple", "all", 1, value, value, value)

@@ -161,7 +161,7 @@ def test_distance_profiles_equal_published_values() -> None:
     assert topology("Ring8").distance_profile() == (1, 2, 2, 2, 1)
 
 
-def test_each_pair_of_groups_of_a_dragonfly_shares_one_link() -> None:
+def test_any_two_groups_of_a_dragonfly_are_joined_by_exactly_one_link() -> None:
     t = topology("DF3")
     groups = [int(label.split(".")[0]) for label in t.labels().tolist()]
     links = [(groups[u], groups[v]) for u, v in graph_of(t).edges]

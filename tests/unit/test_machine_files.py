@@ -267,8 +267,8 @@ def test_capacities_between_cpus_depend_on_the_model(read: Any, values: str, rat
     assert links(made)[frozenset(("CPU_0", "CPU_1"))] == (rate * 8e9, 0)
 
 
-def test_files_without_gpu_elements_and_with_direct_cpu_links_are_read(read: Any) -> None:
-    """Azure's files have no element `gpu`; Grace and POWER9 CPUs have direct links to GPUs."""
+def test_files_without_gpu_elements_or_with_direct_cpu_links_are_read(read: Any) -> None:
+    """Azure's files have no `gpu` element. Grace and POWER9 CPUs have direct links to GPUs."""
     device = '<pci busid="0:{}:0.0" class="{}">{}</pci>'
     inside = [device.format(number, "0x030200", "") for number in (1, 2)]
     inside += [device.format(3, "0x020700", "<nic/>")]
@@ -325,7 +325,7 @@ PLATFORM = """<?xml version='1.0'?>
 
 
 def test_simgrid_platform_files_are_read(read: Any) -> None:
-    """Loops and routes that combine other routes are not links; the default units are B/s and s."""
+    """Loopback and combined routes are not links. The default units are bytes/s and seconds."""
     made = read(PLATFORM)
     assert made.labels().tolist() == ["a", "b", "r"]
     assert made.endpoints == 2

@@ -93,7 +93,7 @@ def test_every_module_belongs_to_an_area_and_every_area_has_modules() -> None:
     assert {area(file) for file in files} == {*AREAS}
 
 
-def test_the_function_imports_returns_dotted_names(tmp_path: Path) -> None:
+def test_the_imports_of_a_module_are_listed_as_dotted_names(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
     assert imports(path) == {"a.b", "d.e", "d.e.g"}

@@ -411,7 +411,7 @@ def test_incomplete_or_invalid_positions_are_ignored() -> None:
     assert network(graph).positions is None
 
 
-def test_merged_links_and_unused_data_are_warnings_without_a_reporter(read: Any) -> None:
+def test_without_a_reporter_merged_links_and_unused_data_cause_warnings(read: Any) -> None:
     with pytest.warns(NetworkWarning, match="1 parallel link was merged in x-"):
         read("a b\nb c\nb a\n", "x.txt", reporter=None)
     with pytest.warns(NetworkWarning, match=r"does not use all data of x\.csv: km"):

@@ -175,7 +175,7 @@ def test_every_problem_has_a_record_that_comes_with_starcast() -> None:
     assert {record.problem for record in SHIPPED} == set(PROBLEM_NAMES)
 
 
-def test_record_files_have_less_than_300_kb() -> None:
+def test_record_files_are_smaller_than_300_kb() -> None:
     sizes = {path.name: path.stat().st_size for path in shipped_folder().rglob("*.*")}
     assert max(sizes.values()) < 300_000
 

@@ -183,7 +183,9 @@ def test_the_hint_for_a_stopped_stack_names_starcast_up(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
-def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_starcast_config_must_name_a_file(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
     with pytest.raises(InputError, match=r"STARCAST_CONFIG names .* is not a file") as caught:
         Settings.load()

@@ -66,7 +66,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun) -> str | None:
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule is the third with one row moved to a later step, so their times differ."""
+    """The last schedule is a copy of the third with one row in a later step. Their times differ."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),
@@ -125,9 +125,10 @@ def test_simgrid_times_equal_the_computed_times(
 
 
 @pytest.mark.slow
-def test_simgrid_times_agree_on_several_machines_under_faults_and_without_rows(
+def test_simgrid_times_equal_the_computed_times_under_faults_and_without_rows(
     simgrid: Path | None,
 ) -> None:
+    """Two schedules are also executed with three different sets of machine parameters."""
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),
