@@ -204,7 +204,7 @@ def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
 
 
 def test_no_file_contains_the_host_name_of_a_package_registry() -> None:
-    """Package managers know their own registries, and users name mirrors in a setting."""
+    """Package managers use their default registries. Users specify mirrors in a setting."""
     # With the brackets, the pattern does not match itself.
     hosts = r"repo1?\.mave[n]|pypi\.or[g]|pythonhoste[d]|registry\.np[m]|crates\.i[o]"
     command = ["git", "grep", "--extended-regexp", "--text", "--files-with-matches", hosts]

@@ -92,7 +92,7 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
 def test_no_word_is_divided_at_any_terminal_width(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """Ids can be copied: neither a table nor a list of records inserts line breaks into them."""
+    """Neither tables nor lists of records break ids, so that users can copy the ids."""
     terminal(width)
     meaning = "a sentence of several words that a narrow column has to wrap"
     emit([{"id": ID, "meaning": meaning, "steps": 1_234_567}] * 2, ["id", "meaning", "steps"])

@@ -83,7 +83,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """The file may be CSV, GOAL or MSCCL XML; `import` accepts a file with any name."""
+    """The file may be CSV, GOAL or MSCCL XML. `import` accepts a file with any name."""
     options = "--segments 2"
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = f"schedule export S4 broadcast multiple {options} --to {form} --out {file}"

@@ -545,7 +545,7 @@ def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> N
 
 
 def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_row() -> None:
-    """The runs of a row differ in their algorithm, and on the axes in ``across``."""
+    """The runs in a row differ in their algorithm and on the axes in the option `across`."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [

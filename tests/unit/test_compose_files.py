@@ -201,7 +201,8 @@ def test_commands_log_in_as_writer_or_reader_and_only_setup_as_owner() -> None:
 def test_the_dockerfile_works_with_older_builders() -> None:
     """Older builders support neither heredocs nor --link.
 
-    A line ``# syntax=`` is avoided as well: the builder would pull an image from a registry.
+    A line ``# syntax=`` is avoided as well, because the builder would pull an image from a
+    registry.
     """
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 

@@ -37,7 +37,7 @@ def test_the_rows_of_a_scatter_are_counted_without_building_its_trees(n: int) ->
 def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three copies along shortest paths would have few enough rows; the detours add too many."""
+    """Three copies on shortest paths would be within the limit. Detours add too many rows."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -176,7 +176,7 @@ def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
     assert set(DESIGNS) == {*paper_tables(), *others.split()}
 
 
-def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> None:
+def test_every_example_experiment_has_a_title_and_states_its_duration_in_minutes() -> None:
     for design in DESIGNS.values():
         assert design.title
         assert "minute" in design.description
@@ -185,7 +185,7 @@ def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> No
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_every_example_experiment_needs_little_time_and_memory(design: Design) -> None:
-    """Each schedule fits into 1 GB; together, they have under 100 million rows (about 100 s)."""
+    """Each schedule fits into 1 GB. All have less than 100 million rows together (about 100 s)."""
     sizes = [required_memory(group[0]) for group in design.groups]
     assert max(sizes) < 1_000_000_000
     assert sum(sizes) < 100_000_000 * BYTES_PER_ROW

@@ -323,7 +323,7 @@ def test_faults_in_any_order_give_the_same_point() -> None:
 @few
 @given(wide)
 def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
-    """The command names the faults instead of drawing them, so its point has seed 0."""
+    """The command names the faults instead of drawing them, so its point has the seed 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))

@@ -382,7 +382,7 @@ def expected_chunks(built: Schedule, rank: int) -> list[tuple[list[int], int]]:
 @pytest.mark.whole
 @pytest.mark.parametrize("case", [*CASES, *REDUCTIONS])
 def test_an_executed_msccl_file_delivers_and_adds_every_chunk(case: Any) -> None:
-    """The oracle executes the file itself; it does not rely on starcast's reader."""
+    """The oracle executes the file without starcast's reader."""
     *names, arguments = case
     built = schedule(*names, **arguments)
     execute_msccl(written(built, "msccl-xml"), built)

@@ -505,7 +505,7 @@ SAMPLES = (
 
 @given(st.sampled_from(SAMPLES), st.data())
 def test_a_changed_network_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
-    """The reader accepts or refuses a file; any other exception fails the test."""
+    """The test fails if the reader raises an exception other than a refusal."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 3)))
     middle = data.draw(st.text("09a b\n\t,;[]{}<>*%#\"'-~=\\", max_size=3))

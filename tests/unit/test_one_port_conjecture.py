@@ -104,7 +104,7 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
 def test_the_bounds_use_the_records_in_a_given_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record of 8 rounds on S5 also lowers the upper bound for S6; a false record is refused."""
+    """A record of 8 rounds on S5 also lowers the upper bound for S6. A false record is refused."""
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: tmp_path / "nothing")
     put_record(tmp_path, shipped_record("one-port-broadcast", "S5"))
     lab = Lab(Settings.load)

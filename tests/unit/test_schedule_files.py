@@ -220,7 +220,7 @@ def test_sends_that_do_not_perform_the_collective_are_refused(tmp_path: Path) ->
 
 
 def test_in_the_one_port_model_a_node_sends_in_file_order(tmp_path: Path) -> None:
-    """The rows are known by hand: node 0 sends to 4, 2 and 1, in the order of the file."""
+    """Node 0 sends to nodes 4, 2 and 1. The expected rows were determined by hand."""
     (tmp_path / "mpi.goal").write_text(MPI)
     read = read_schedule(tmp_path / "mpi.goal", "Q3", "broadcast", "one")
     result = simulate(read)

@@ -131,7 +131,9 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5", "S5,2", "S5,3", "Q3", "Q4"])
-def test_automorphisms_fix_the_root_and_have_orbits_of_equal_distance(spec: str) -> None:
+def test_automorphisms_fix_the_root_and_all_nodes_of_an_orbit_have_equal_distance(
+    spec: str,
+) -> None:
     """The rotation permutes the neighbours of the root in one cycle."""
     graph = topology(spec)
     maps = fixing_root(graph)

@@ -228,7 +228,7 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
 def test_the_setting_packs_accepts_several_folders(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The variable is split like PATH; in the settings file, the value is a string or a list."""
+    """The variable is split like PATH. In the settings file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert chosen("packs") == (both, "environment")

@@ -115,7 +115,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any]]] = [
 def test_simgrid_times_equal_the_computed_times(
     execution: ExecutionModel, simgrid: Path | None
 ) -> None:
-    """All algorithms on S_5 would take minutes; `python -m benchmarks.simgrid S5` executes them."""
+    """All algorithms on S_5 take minutes. `python -m benchmarks.simgrid S5` executes them."""
     schedules = [built(base) for base in bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")]
     schedules += [
         schedule(spec, collective, algorithm, **arguments)

@@ -317,7 +317,7 @@ def test_ranks_that_are_not_integers_and_invalid_node_types_are_refused() -> Non
     ],
 )
 def test_labels_ranks_and_ports_that_do_not_exist_are_refused(spec: str, labels: list[str]) -> None:
-    """Several ranks are checked as strictly as a single rank."""
+    """A list of ranks is checked as strictly as a single rank."""
     t = topology(spec)
     for label in labels:
         for ask in (t.rank, t.node, t.distances):

@@ -116,7 +116,7 @@ COLLECTIVES: list[Collective] = ["broadcast", "allgather", "scatter", "alltoall"
 def test_verdicts_and_counts_equal_those_of_the_oracle(
     data: st.DataObject, collective: Collective
 ) -> None:
-    """A schedule within the capacities is valid; mutated schedules get the oracle's verdict."""
+    """A schedule within the capacities is valid. Mutated schedules get the oracle's verdict."""
     flood = data.draw(floods(collective))
     assert assert_same_verdict(flood).violation is None
     if len(flood):
@@ -237,7 +237,7 @@ def test_a_closed_form_is_refused_if_link_capacities_differ() -> None:
 
 
 def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
-    """A wider line is a link of a larger capacity."""
+    """A link with a larger capacity is drawn as a wider line."""
     network = starcast.network(
         [("a", "b"), ("b", "c"), ("a", "c")],
         name="wide",
@@ -263,7 +263,7 @@ def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
 
 
 def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
-    """The unused link has the latency 10^9, which exceeds 32 bits in ticks of 1/3."""
+    """In ticks of 1/3, the latency 10^9 of the unused link exceeds 32 bits."""
     network = line(latencies=[0, 10**9])
     judged = sends(network, (1, "a", "b", 0))
     for execution in EXECUTION_MODELS:
