@@ -122,7 +122,7 @@ def test_there_are_no_import_cycles() -> None:
 
 
 def test_the_mathematical_packages_import_no_database_terminal_or_web_library() -> None:
-    """Only modules that store verification runs, and pydantic in file schemas, are exceptions."""
+    """The exceptions are modules that store verification runs, and pydantic in file schemas."""
     wrong = []
     for name in NAMES:
         if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
@@ -134,7 +134,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
     assert wrong == []
 
 
-def test_papers_import_only_mathematics_and_claims_and_are_not_imported() -> None:
+def test_paper_modules_import_only_mathematics_and_claims_and_are_not_imported() -> None:
     for name in NAMES:
         assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
     above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}

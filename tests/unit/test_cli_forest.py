@@ -220,7 +220,7 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
         lab.show_forest(mine, root=1)
 
 
-def test_roots_drawings_and_errors_can_use_labels_from_0(
+def test_roots_drawings_and_errors_can_use_labels_with_symbols_from_0(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     built = starcast("forest build S3 greedy --root 210 --labels 0 --out f.npz -f json")

@@ -131,7 +131,7 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
         moving.save("mine.png")
 
 
-def test_labels_from_0_are_read_and_printed(
+def test_labels_with_symbols_from_0_are_read_and_printed(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "schedule rows S3 broadcast greedy -f csv"

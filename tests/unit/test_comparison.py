@@ -456,7 +456,7 @@ def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
     assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
-def test_an_unknown_column_is_refused_with_the_known_names() -> None:
+def test_the_error_for_an_unknown_column_lists_the_known_names() -> None:
     with pytest.raises(InputError, match="'speed' is not a column") as refused:
         pair(run(10), run(5)).sorted_by("-speed")
     assert "time_a" in refused.value.hint

@@ -202,7 +202,7 @@ def test_curves_of_one_algorithm_on_one_topology_are_labelled_by_experiment() ->
     ]
 
 
-def test_a_stacked_table_shows_parameters_that_differ_on_each_line() -> None:
+def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -290,7 +290,7 @@ def test_a_malformed_condition_is_refused() -> None:
             read_conditions([condition])
 
 
-def test_a_value_that_no_run_has_is_refused_with_the_existing_values() -> None:
+def test_the_error_for_a_value_that_no_run_has_lists_the_existing_values() -> None:
     with pytest.raises(
         NotFoundError, match="no run of this comparison has topology = S9"
     ) as refused:

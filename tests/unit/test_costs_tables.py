@@ -278,7 +278,7 @@ def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> 
 
 
 def test_the_lower_bound_is_a_row_with_gap_1() -> None:
-    """Tables 1 and 2 of NK also begin with the lower bound."""
+    """Tables 1 and 2 of the paper on (n,k)-stars also begin with the lower bound."""
     asked = problem("S6,3", "allgather", "one")
     result = row(asked, "lower bound")
     by = (asked.topology, "allgather", "one", asked.message_bytes)

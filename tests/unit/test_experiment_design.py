@@ -192,7 +192,7 @@ def test_every_example_experiment_needs_little_time_and_memory(design: Design) -
     assert len(design.points()) < 2_000
 
 
-def test_every_experiment_for_a_table_includes_n_from_4_to_8() -> None:
+def test_every_experiment_for_a_paper_table_includes_n_from_4_to_8() -> None:
     for name in [name for name in DESIGNS if "table" in name or "sheu-liaw" in name]:
         sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
         assert sizes >= set(range(4, 9))

@@ -324,7 +324,7 @@ def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
         ("Foo", "'starcast topology families' lists all families; to read a file, use its path; "),
     ],
 )
-def test_an_unknown_spec_is_explained_in_a_short_hint(spec: str, hint: str) -> None:
+def test_the_error_for_an_unknown_spec_has_a_short_hint(spec: str, hint: str) -> None:
     with refused(f"unknown topology '{spec}'") as refusal:
         topology(spec)
     assert str(refusal.value.hint).startswith(hint)

@@ -262,7 +262,7 @@ def test_gpus_are_numbered_in_the_order_of_their_ranks(read: Any) -> None:
         ('arch="arm64"', 6),
     ],
 )
-def test_capacities_between_cpus_depend_on_the_model(read: Any, values: str, rate: int) -> None:
+def test_capacities_between_cpus_depend_on_the_cpu_model(read: Any, values: str, rate: int) -> None:
     made = read(system(gpu(1, 0), gpu(2, 1), values=values))
     assert links(made)[frozenset(("CPU_0", "CPU_1"))] == (rate * 8e9, 0)
 

@@ -179,7 +179,7 @@ def test_units_that_stay_on_their_gpu_are_counted(tmp_path: Path) -> None:
     assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
 
 
-def test_a_file_may_use_every_channel_that_some_runtime_supports(tmp_path: Path) -> None:
+def test_a_file_may_use_as_many_channels_as_any_supported_runtime_permits(tmp_path: Path) -> None:
     last = max(limits.channels for limits in RUNTIMES.values()) - 1
     assert last == 127
     text = ring().replace('chan="0"', f'chan="{last}"')

@@ -75,7 +75,9 @@ def test_a_mutation_names_and_quotes_only_the_lines_of_its_statement() -> None:
     assert (call.line, call.quote(source)) == (2, ("f( a, )", "pass"))
 
 
-def test_a_seed_always_selects_the_same_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
+def test_a_seed_always_selects_the_same_mutations_by_round_robin_over_all_areas(
+    tmp_path: Path,
+) -> None:
     for part in ("trees", "simulator", "graph", "cli"):
         path = tmp_path / SOURCES[0] / part / "module.py"
         path.parent.mkdir(parents=True)

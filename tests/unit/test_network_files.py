@@ -294,7 +294,7 @@ def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> N
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_a_first_row_whose_names_occur_again_is_not_a_header(read: Any) -> None:
+def test_a_first_row_is_not_a_header_if_its_names_occur_in_other_rows(read: Any) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
     assert links(read("u v\nu w\n")) == {("u", "v"), ("u", "w")}
     assert links(read("u v\na b\n")) == {("a", "b")}

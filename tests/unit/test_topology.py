@@ -239,7 +239,7 @@ def test_single_nodes_of_any_topology_follow_the_definition(
     assert t.neighbours(port, [rank]).tolist() == [t.rank(neighbour)]
 
 
-def test_the_labels_of_s12_use_the_letters_a_to_c_in_either_case() -> None:
+def test_the_labels_of_s12_use_the_letters_a_to_c_in_upper_or_lower_case() -> None:
     t = topology("S12")
     assert t.label(0) == "123456789abc"
     assert t.label(t.nodes - 1) == "cba987654321"
