@@ -60,7 +60,7 @@ def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> N
     assert len(entries(log_file)) == 9
 
 
-def test_quiet_and_verbose_exclude_each_other(starcast: Starcast) -> None:
+def test_the_options_quiet_and_verbose_cannot_be_combined(starcast: Starcast) -> None:
     for words in ("-q -v config", "-q config -v", "config -q -v"):
         result = starcast(words)
         assert (result.code, result.out) == (2, "")

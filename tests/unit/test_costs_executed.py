@@ -75,9 +75,8 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
         assert form.bytes / form.start_ups == real.bytes / real.start_ups
 
 
-def test_nk_greedy_sends_n_minus_1_times_the_bytes_stated_by_theorems_2_and_3_of_its_paper() -> (
-    None
-):
+def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> None:
+    """The paper states these bytes in Theorems 2 and 3."""
     algorithm = ("broadcast", "nk-greedy")
     for case, form, real in compared((*algorithm, "all"), (*algorithm, "one")):
         degree = as_topology(case.spec).degree

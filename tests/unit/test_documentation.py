@@ -107,7 +107,7 @@ def test_every_decision_record_states_whether_it_is_in_force(record: Path) -> No
     assert f"\n| [{number}]({record.name}) | {title} | {status.strip()}" in index
 
 
-def test_the_exercise_in_contributing_works(
+def test_the_exercise_in_the_contributing_guide_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = textwrap.indent(code_block(DOCS / "adding.md", "def count_nodes"), "    ")

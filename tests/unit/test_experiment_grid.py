@@ -334,7 +334,7 @@ def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
         assert again == dataclasses.replace(point, seed=0)
 
 
-def test_numbers_are_read_exactly() -> None:
+def test_integers_decimals_and_fractions_are_read_as_exact_numbers() -> None:
     words = ("1024", "2.5", "23/3", 2.5)
     numbers = [1024, Fraction(5, 2), Fraction(23, 3), 2.5]
     assert [read_number(word, "message_bytes") for word in words] == numbers
