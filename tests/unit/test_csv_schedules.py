@@ -186,7 +186,7 @@ def test_errors_in_a_file_are_reported_with_their_line(
     assert len(refusal.value.message) < 1_000 + len(str(tmp_path))
 
 
-def test_invalid_values_in_the_column_combine_of_a_reduction_are_reported(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_column_combine_of_a_reduction_is_reported(tmp_path: Path) -> None:
     for content, message in (
         (HEADER + "1,6,2,0\n", "mine.csv: a schedule of a reduce needs the column"),
         (COMBINE + "1,6,2,0,1\n1,2,3,0,2\n", "mine.csv, line 3 has the combine 2"),
