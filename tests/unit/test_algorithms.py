@@ -74,7 +74,7 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
     assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 
 
-def test_algorithms_have_the_public_names_and_arguments() -> None:
+def test_the_public_names_of_algorithms_and_arguments_do_not_change() -> None:
     """Other tools rely on the public names of algorithms and arguments."""
     both = "messages copies"
     table = {
@@ -185,7 +185,7 @@ def test_schedules_are_complete_for_all_arguments_and_roots(
     assert_rows_follow_the_forest(plan, along)
 
 
-def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:
+def test_the_repr_of_a_catalogue_entry_shows_its_name_and_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"

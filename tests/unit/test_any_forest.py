@@ -26,10 +26,10 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """Two roots, both port models, and one and three segments or messages are tried.
+    """The test uses two roots, both port models, and one or three segments or messages.
 
-    The number of rows is known in advance. A pipeline takes one step per level of the tree, and one
-    more step for each segment after the first. In the one-port model, each step becomes one
+    The number of rows equals the predicted number. A pipeline takes one step per level of the tree,
+    and one more step for each segment after the first. In the one-port model, each step becomes one
     sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):

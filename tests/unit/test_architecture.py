@@ -122,7 +122,7 @@ def test_there_are_no_import_cycles() -> None:
 
 
 def test_the_mathematical_packages_import_no_database_terminal_or_web_library() -> None:
-    """Only modules that store verification runs, and pydantic in file schemas, are exceptions."""
+    """The exceptions are modules that store verification runs, and pydantic in file schemas."""
     wrong = []
     for name in NAMES:
         if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
@@ -134,7 +134,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
     assert wrong == []
 
 
-def test_papers_import_only_mathematics_and_claims_and_are_not_imported() -> None:
+def test_paper_modules_import_only_mathematics_and_claims_and_are_not_imported() -> None:
     for name in NAMES:
         assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
     above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}
@@ -203,8 +203,8 @@ def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
     assert wrong == {}
 
 
-def test_no_file_contains_the_host_of_a_package_registry() -> None:
-    """Package managers know their own registries, and users name mirrors in a setting."""
+def test_no_file_contains_the_host_name_of_a_package_registry() -> None:
+    """Package managers use their default registries. Users specify mirrors in a setting."""
     # With the brackets, the pattern does not match itself.
     hosts = r"repo1?\.mave[n]|pypi\.or[g]|pythonhoste[d]|registry\.np[m]|crates\.i[o]"
     command = ["git", "grep", "--extended-regexp", "--text", "--files-with-matches", hosts]

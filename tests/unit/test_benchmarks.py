@@ -48,7 +48,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The first list of edges contains a cycle apart from the root; the second omits a node."""
+    """The first edge list contains a cycle apart from the root. The second omits a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -76,15 +76,15 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
             libraries.execute(broken, graph.has_edge)
 
 
-def test_cp_sat_finds_the_smallest_number_of_steps_of_an_allgather() -> None:
-    """Ring6 has diameter 3. In K3,4, some nodes must receive 6 units over 3 links."""
+def test_cp_sat_finds_the_minimum_number_of_steps_of_an_allgather() -> None:
+    """Ring6 needs 3 steps, its diameter. K3,4 needs 2, as some nodes get 6 units over 3 links."""
     peers = pytest.importorskip("benchmarks.peers")
     for spec, steps in (("Ring6", 3), ("K5", 1), ("K3,4", 2), ("GP5,2", 3)):
         assert peers.find_optimum(topology(spec), 9) == steps
 
 
-def test_a_forestcoll_cluster_keeps_its_switches_and_capacities() -> None:
-    """Each GPU receives two units over one link of capacity 4, so an allgather takes 2/4."""
+def test_a_cluster_converted_from_forestcoll_keeps_its_switches_and_capacities() -> None:
+    """Each GPU receives two units over a link of capacity 4, so the allgather time is 2/4."""
     peers = pytest.importorskip("benchmarks.peers")
     gpus = [(0, "GPU", number) for number in range(3)]
     graph = nx.DiGraph()

@@ -30,7 +30,7 @@ def place() -> Place:
 
 
 def test_every_query_has_benchmark_cases() -> None:
-    """Exactly the queries that other libraries also answer have columns to compare."""
+    """A query has columns to compare exactly if another library answers it too."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 

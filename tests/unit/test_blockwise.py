@@ -127,7 +127,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
-    """For a spanning tree, the checkers find the same heights and loads as the verification."""
+    """If the tree is still spanning, checkers and verification find the same heights and loads."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -180,7 +180,7 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) ->
 
 @pytest.mark.slow
 def test_ports_match_the_papers_for_ranks_above_32_bits() -> None:
-    """Two of the last blocks of S13 are checked; the ranks of their nodes exceed 2^32."""
+    """Ranks in the last blocks of S13 exceed 2^32. The test checks two of these blocks."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
     hubs = [star_graph.shift(star_graph.identity(13), i) for i in range(1, 13)]

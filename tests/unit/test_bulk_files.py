@@ -121,7 +121,7 @@ def test_the_summary_has_rows_bytes_and_importer_arguments(
 def test_labels_and_relationships_without_rows_have_no_file(
     specs: list[str], names: list[str], tmp_path: Path
 ) -> None:
-    """A file gets its header with its first rows; the importer refuses a file without a header."""
+    """A header is written with the first rows. The importer refuses a file without a header."""
     graphs = [graph_artifact(topology(spec)) for spec in specs]
     written = bulk_files.write(tmp_path, STORE, graphs, 0, Silent())
     assert sorted(file.stem for file in tmp_path.iterdir()) == names

@@ -73,7 +73,7 @@ UNUSED = {
 def test_a_command_does_not_import_packages_that_it_does_not_need(
     words: str, unused: str, tmp_path: Path
 ) -> None:
-    """Some commands fail, since no server is running; only their imports are checked."""
+    """Some commands fail because no server is running. Only their imports are checked."""
     script = (
         "import sys\nfrom starcast.cli.app import main\n"
         f"sys.argv = ['starcast', '--home', {str(tmp_path)!r}, *{words.split()!r}]\n"

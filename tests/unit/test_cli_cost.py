@@ -72,7 +72,9 @@ def test_without_options_all_collectives_and_port_models_are_printed(starcast: S
     assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
 
 
-def test_options_set_the_segments_messages_copies_and_the_hypercube(starcast: Starcast) -> None:
+def test_options_set_segments_messages_copies_and_the_hypercube_for_comparison(
+    starcast: Starcast,
+) -> None:
     options = "--segments 3 --messages 5 --copies 2 --no-simulate --t-s 1"
     rows = rows_of(starcast, f"S4 --collective broadcast --ports all {options}")
     pieces = {row["name"]: row["pieces"] for row in rows}
@@ -98,7 +100,7 @@ def test_option_no_simulate_executes_no_schedule(
 
 
 def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: Starcast) -> None:
-    """One message to each node of S5 takes 442 rows, so four messages take at least 1,768."""
+    """An alltoall of M messages per pair on S5 has at least 442 M rows. The limit is 500 rows."""
     words = "S5 --collective alltoall --ports all --messages 4 --max-rows 500"
     result = starcast(f"cost table {words} -f json")
     assert result.code == 0

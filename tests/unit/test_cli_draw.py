@@ -39,7 +39,9 @@ def test_a_drawing_has_the_format_of_its_file_suffix(
     assert Path(name).read_bytes().startswith(_BEGINS[suffix])
 
 
-def test_steps_are_drawn_singly_side_by_side_and_as_an_animation(starcast: Starcast) -> None:
+def test_a_schedule_is_drawn_with_all_steps_with_one_step_or_as_an_animation(
+    starcast: Starcast,
+) -> None:
     words = "schedule draw S3 broadcast multiple --ports one"
     every = ET.fromstring(starcast(words).out)  # noqa: S314 - our own document
     captions = [text.text for text in every.iter() if str(text.text).startswith("step ")]
@@ -73,7 +75,7 @@ def test_explore_writes_a_page_with_the_named_forests_and_schedules(starcast: St
     assert held["state"] == "schedule=broadcast:multiple(segments=2)&step=2"
 
 
-def test_labels_on_an_explorer_page_can_begin_with_0(starcast: Starcast) -> None:
+def test_labels_on_an_explorer_page_can_use_symbols_from_0(starcast: Starcast) -> None:
     assert starcast("explore S3 --labels 0 --out page.html").code == 0
     labels = base64.b64decode(data_of_page()["topologies"]["S3"]["labels"]["data"])
     assert zlib.decompress(labels).startswith(b"012 021 ")

@@ -41,7 +41,7 @@ def test_option_quiet_before_or_after_the_command_suppresses_remarks(starcast: S
     assert starcast(SIMULATE).err == loud.err
 
 
-def test_the_error_for_a_global_option_after_a_command_says_only_where_it_belongs(
+def test_the_error_for_a_misplaced_global_option_states_only_the_correct_position(
     starcast: Starcast,
 ) -> None:
     for option in ("--home", "--plugin"):
@@ -60,7 +60,7 @@ def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> N
     assert len(entries(log_file)) == 9
 
 
-def test_quiet_and_verbose_exclude_each_other(starcast: Starcast) -> None:
+def test_the_options_quiet_and_verbose_cannot_be_combined(starcast: Starcast) -> None:
     for words in ("-q -v config", "-q config -v", "config -q -v"):
         result = starcast(words)
         assert (result.code, result.out) == (2, "")

@@ -161,7 +161,7 @@ def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     ]
 
 
-def test_verify_rejects_a_file_with_a_false_construction_and_show_and_draw_warn(
+def test_a_false_construction_in_a_file_fails_verify_and_causes_a_warning_in_show_and_draw(
     starcast: Starcast,
 ) -> None:
     greedy = forest("S4", "greedy")
@@ -220,7 +220,7 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
         lab.show_forest(mine, root=1)
 
 
-def test_roots_drawings_and_errors_can_use_labels_from_0(
+def test_roots_drawings_and_errors_can_use_labels_with_symbols_from_0(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     built = starcast("forest build S3 greedy --root 210 --labels 0 --out f.npz -f json")

@@ -55,7 +55,7 @@ def test_ids_are_not_interpreted_as_markup(
 
 
 def test_optional_columns_are_removed_until_a_table_fits() -> None:
-    """In a file, a table is limited to the page width; mandatory columns always remain."""
+    """The limit for files is the page width. Mandatory columns are kept even if they exceed it."""
     row = {"a": "x" * 60, "b": "x" * 30, "c": "x" * 30, "d": "x" * 30}
     assert narrowed([row], ["a", "b"], ["b", "a"]) == ["a", "b"]
     assert narrowed([row], list("abcd"), ["c", "b", "d"]) == ["a", "d"]
@@ -92,7 +92,7 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
 def test_no_word_is_divided_at_any_terminal_width(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """Ids can be copied: neither a table nor a list of records inserts line breaks into them."""
+    """Neither tables nor lists of records break ids, so that users can copy the ids."""
     terminal(width)
     meaning = "a sentence of several words that a narrow column has to wrap"
     emit([{"id": ID, "meaning": meaning, "steps": 1_234_567}] * 2, ["id", "meaning", "steps"])
@@ -115,7 +115,9 @@ def test_rows_that_do_not_fit_into_a_table_are_printed_as_records(
     )
 
 
-def test_tables_in_a_file_may_have_any_width(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mandatory_columns_of_a_table_in_a_file_may_have_any_width(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     long = "x" * 1_500
     emit([{"a": long, "b": "two words"}], ["a", "b"])
     assert f"{long}   two words" in capsys.readouterr().out

@@ -60,7 +60,7 @@ def test_simulate_prints_the_results_of_the_simulation(
 
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
-    """Missing units are counted. If copies replace all of them, the schedule is complete."""
+    """The output counts missing units. A schedule is complete if one copy of every unit arrives."""
     words = "schedule simulate S4 broadcast 'edge-disjoint(copies=2)' -f json"
     survived = printed(starcast(f"{words} --fault 2134"))
     assert survived["complete"] is True
@@ -83,7 +83,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """The file may be CSV, GOAL or MSCCL XML; `import` accepts a file with any name."""
+    """The file may be CSV, GOAL or MSCCL XML. `import` accepts a file with any name."""
     options = "--segments 2"
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = f"schedule export S4 broadcast multiple {options} --to {form} --out {file}"
@@ -131,7 +131,7 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
         moving.save("mine.png")
 
 
-def test_labels_from_0_are_read_and_printed(
+def test_labels_with_symbols_from_0_are_read_and_printed(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "schedule rows S3 broadcast greedy -f csv"
@@ -179,7 +179,9 @@ def test_the_time_of_a_schedule_is_printed(
     assert str(time) in found["critical_path"][-1]
 
 
-def test_the_number_of_undelivered_units_that_are_not_listed_is_shown(starcast: Starcast) -> None:
+def test_the_list_of_undelivered_units_ends_with_the_number_of_omitted_units(
+    starcast: Starcast,
+) -> None:
     result = starcast("schedule simulate S4 broadcast greedy --fault 1234 -f json")
     assert result.code == 0
     (facts,) = result.json if isinstance(result.json, list) else [result.json]

@@ -414,7 +414,7 @@ def test_sorting_by_a_quantity_uses_the_smallest_value_in_each_row() -> None:
     assert short.matches == full.matches
 
 
-def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_differs() -> None:
+def test_machine_readable_data_has_a_column_per_side_for_each_differing_parameter() -> None:
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
     theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = pair(ours, theirs)
@@ -437,7 +437,7 @@ def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_diffe
     assert all(set(everything) <= set(row) for row in rows)
 
 
-def test_an_axis_given_as_across_has_one_column_per_side_even_in_complete_listings() -> None:
+def test_an_axis_in_the_option_across_always_has_one_column_per_side() -> None:
     comparison = pair(run(10), run(9, topology="S6"), across=["topology"])
     for everything in (False, True):
         listed = (comparison.complete if everything else comparison).data_columns()
@@ -456,7 +456,7 @@ def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
     assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
-def test_an_unknown_column_is_refused_with_the_known_names() -> None:
+def test_the_error_for_an_unknown_column_lists_the_known_names() -> None:
     with pytest.raises(InputError, match="'speed' is not a column") as refused:
         pair(run(10), run(5)).sorted_by("-speed")
     assert "time_a" in refused.value.hint
@@ -505,7 +505,7 @@ def test_letters_for_experiments_continue_with_aa_after_z() -> None:
     assert " ".join(map(letter, places)) == "A Z AA AZ BA ZZ AAA"
 
 
-def test_few_experiments_are_shown_as_columns_and_many_as_lines() -> None:
+def test_few_experiments_are_shown_side_by_side_and_many_one_per_line() -> None:
     sides = [
         side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
@@ -545,7 +545,7 @@ def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> N
 
 
 def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_row() -> None:
-    """The runs of a row differ in their algorithm, and on the axes in ``across``."""
+    """The runs in a row differ in their algorithm and on the axes in the option `across`."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [

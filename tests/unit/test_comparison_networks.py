@@ -87,7 +87,7 @@ def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
         assert (row["change"], row["verdict"]) == (0, "same")
 
 
-def test_several_experiments_are_split_only_by_the_axis_in_across() -> None:
+def test_several_experiments_are_split_only_by_the_axis_in_the_option_across() -> None:
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
@@ -124,7 +124,7 @@ def test_compared_runs_can_differ_in_port_and_execution_models_and_machine_param
     assert [row[column] for column in columns] == [one, other]
 
 
-def test_runs_can_differ_in_several_axes_and_must_agree_in_all_others() -> None:
+def test_runs_can_differ_on_several_axes_and_must_agree_on_all_others() -> None:
     ours = side("a", along(6, 5, SIZES, topology="S5", ports="all"))
     theirs = side("b", along(9, 6, SIZES, topology="Q7", ports="one"))
     for across, note in (
@@ -144,7 +144,7 @@ def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) 
     assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint
 
 
-def test_axes_in_across_on_which_all_runs_agree_change_no_verdict() -> None:
+def test_axes_in_the_option_across_change_no_verdict_if_all_runs_have_equal_values() -> None:
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [
@@ -202,7 +202,7 @@ def test_curves_of_one_algorithm_on_one_topology_are_labelled_by_experiment() ->
     ]
 
 
-def test_a_stacked_table_shows_parameters_that_differ_on_each_line() -> None:
+def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -290,7 +290,7 @@ def test_a_malformed_condition_is_refused() -> None:
             read_conditions([condition])
 
 
-def test_a_value_that_no_run_has_is_refused_with_the_existing_values() -> None:
+def test_the_error_for_a_value_that_no_run_has_lists_the_existing_values() -> None:
     with pytest.raises(
         NotFoundError, match="no run of this comparison has topology = S9"
     ) as refused:
@@ -316,7 +316,7 @@ def test_an_experiment_without_any_runs_is_reported_and_not_refused() -> None:
 
 
 @pytest.mark.parametrize("axis", CHOICE)
-def test_an_axis_in_which_runs_may_always_differ_is_refused_in_across(axis: str) -> None:
+def test_an_axis_on_which_runs_may_always_differ_is_refused_in_the_option_across(axis: str) -> None:
     with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 

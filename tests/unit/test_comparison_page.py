@@ -141,7 +141,7 @@ def test_the_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -
         assert crossing.change in read.text
 
 
-def test_many_compared_experiments_are_shown_as_lines_below_each_other() -> None:
+def test_many_compared_experiments_are_shown_one_per_line() -> None:
     sides = [
         side(name, along(steps, 2, SIZES, algorithm="multiple"))
         for name, steps in zip("abcde", range(5, 10), strict=True)
@@ -279,7 +279,7 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
     assert "60 of 99 rows" in shown_in_notebook
 
 
-def test_the_page_title_names_up_to_three_sides_or_their_number() -> None:
+def test_the_page_title_names_up_to_three_sides_or_states_the_number_of_sides() -> None:
     assert presentation.title_of(across()) == "sweep: 4 sides compared"
     assert presentation.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"

@@ -32,13 +32,13 @@ SECRET = re.compile(r"\$\{SECRETS:\?run 'make secrets' first, .+\}/([a-z0-9-]+)"
 
 
 def test_the_example_environment_lists_every_variable_with_its_default() -> None:
-    """A variable has the same default wherever it is used; only SECRETS has none in other files."""
+    """Every use of a variable has the same default. Only SECRETS is used without a default."""
     secrets = ("SECRETS", "./compose/secrets")
     assert {match.groups() for match in VARIABLE.finditer(CODE)} | {secrets} == VALUES.items()
 
 
 def test_no_variable_is_written_without_braces() -> None:
-    """`$NAME` would have no default; `$$` is a dollar sign for the shell in the container."""
+    """`$NAME` would have no default. `$$` is a dollar sign for the shell in the container."""
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
 
@@ -141,7 +141,9 @@ def test_passwords_are_passed_as_files() -> None:
     assert all(match and match[1] == name for name, match in names.items())
 
 
-def test_make_secrets_creates_passwords_once_and_sets_secrets_in_dot_env(tmp_path: Path) -> None:
+def test_make_secrets_creates_passwords_once_and_sets_the_variable_secrets_in_dot_env(
+    tmp_path: Path,
+) -> None:
     """A second call changes nothing, since the databases keep the passwords of the first start."""
     script = shutil.copytree(ROOT / "compose", tmp_path / "compose") / "make-secrets"
     shutil.rmtree(tmp_path / "compose" / "secrets", ignore_errors=True)
@@ -199,7 +201,8 @@ def test_commands_log_in_as_writer_or_reader_and_only_setup_as_owner() -> None:
 def test_the_dockerfile_works_with_older_builders() -> None:
     """Older builders support neither heredocs nor --link.
 
-    A line ``# syntax=`` is avoided as well: the builder would pull an image from a registry.
+    A line ``# syntax=`` is avoided as well, because the builder would pull an image from a
+    registry.
     """
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
@@ -212,7 +215,7 @@ def test_the_image_does_not_run_as_root_and_its_base_image_is_named_once() -> No
 
 
 def test_the_dockerfile_copies_the_files_of_the_wheel_and_no_ignored_file() -> None:
-    """.dockerignore allows only the listed paths; a copied path missing there breaks the build."""
+    """The build fails if the Dockerfile copies a path that .dockerignore does not allow."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
     names = {name for each in copied for name in each.split()}

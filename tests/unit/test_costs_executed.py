@@ -75,7 +75,8 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
         assert form.bytes / form.start_ups == real.bytes / real.start_ups
 
 
-def test_nk_greedy_sends_n_minus_1_times_the_bytes_of_theorems_2_and_3() -> None:
+def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> None:
+    """Theorems 2 and 3 of the paper on (n,k)-stars state n-1 times too few bytes."""
     algorithm = ("broadcast", "nk-greedy")
     for case, form, real in compared((*algorithm, "all"), (*algorithm, "one")):
         degree = as_topology(case.spec).degree
@@ -109,7 +110,7 @@ def test_no_execution_is_below_the_lower_bound(
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_closed_forms_without_a_note_equal_the_simulation_on_larger_topologies(
+def test_closed_forms_without_a_note_equal_simulated_costs_on_larger_topologies(
     which: tuple[str, str, str],
 ) -> None:
     for case in cases("S6", "S7", "S6,3", "S7,2", "Q7", shares=(1, 2)):

@@ -59,9 +59,9 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """The test sends M = 7 messages, for which a misreading gives different results.
+    """With M = 7 messages, the correct formula and a misreading give different results.
 
-    The misreading is M ceil((N-1)/(n-1)) instead of ceil(M (N-1)/(n-1)) (pitfall 16,
+    The correct formula is ceil(M (N-1)/(n-1)). The misreading is M ceil((N-1)/(n-1)) (pitfall 16,
     fragopoulou-akl.md).
     """
     # The oracle counts necklaces node by node.
@@ -80,7 +80,7 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_schedule_has_the_number_of_units_that_its_cost_assumes(key: tuple[str, str]) -> None:
-    """In a scatter, gather or alltoall, the formula assumes this number of units for each node."""
+    """For scatter, gather and alltoall, the cost formula states the number of units per node."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))

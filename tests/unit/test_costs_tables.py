@@ -135,9 +135,10 @@ def test_the_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() ->
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -> None:
-    """The bounds are those of FA Table 5 for the smallest such hypercube, Q_k, k = ceil(log2 n!).
+    """The smallest hypercube with at least n! nodes is Q_k with k = ceil(log2 n!).
 
-    S_12 is compared with Q_29, although starcast has no topology of that size.
+    The bounds for Q_k are from Table 5 of Fragopoulou & Akl 1993 and Table 3 of Fragopoulou & Akl
+    1996. S_12 is compared with Q_29, although starcast has no topology of that size.
     """
     k = star_graph.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
@@ -177,7 +178,7 @@ def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
 
 
 def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_node() -> None:
-    """S_{5,1} is compared with Q_3, whose nodes have 3 links: too few for 4 copies."""
+    """S_{5,1} is compared with Q_3. A node of Q_3 has 3 links, which are too few for 4 copies."""
     asked = problem("S5,1", "scatter", copies=4)
     result = row(asked, "lower bound, unit messages, Q3, 4 copies")
     assert result.cost is None
@@ -277,7 +278,7 @@ def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> 
 
 
 def test_the_lower_bound_is_a_row_with_gap_1() -> None:
-    """Tables 1 and 2 of NK also begin with the lower bound."""
+    """Tables 1 and 2 of the paper on (n,k)-stars also begin with the lower bound."""
     asked = problem("S6,3", "allgather", "one")
     result = row(asked, "lower bound")
     by = (asked.topology, "allgather", "one", asked.message_bytes)

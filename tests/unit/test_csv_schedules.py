@@ -82,7 +82,9 @@ def test_reading_the_written_rows_of_a_schedule_gives_the_same_schedule(
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("spec", ["S6", "S7,3", "Q8"])
-def test_looking_up_many_labels_gives_the_same_ranks_as_one_by_one(spec: str, first: int) -> None:
+def test_many_labels_looked_up_together_have_the_same_ranks_as_single_labels(
+    spec: str, first: int
+) -> None:
     """Many labels are looked up together, a few labels one by one."""
     t = topology(spec)
     with labels_from(first):
@@ -104,7 +106,7 @@ def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None
 
 
 def test_a_unit_that_is_never_sent_is_counted() -> None:
-    """In a scatter the root keeps its own unit, which here has the largest number, 23."""
+    """In this scatter, the root keeps unit 23, which has the largest unit number."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
     columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
     assert int(built.unit.max()) == 22
@@ -184,7 +186,7 @@ def test_errors_in_a_file_are_reported_with_their_line(
     assert len(refusal.value.message) < 1_000 + len(str(tmp_path))
 
 
-def test_errors_in_the_column_combine_of_a_reduction_are_reported(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_column_combine_of_a_reduction_is_reported(tmp_path: Path) -> None:
     for content, message in (
         (HEADER + "1,6,2,0\n", "mine.csv: a schedule of a reduce needs the column"),
         (COMBINE + "1,6,2,0,1\n1,2,3,0,2\n", "mine.csv, line 3 has the combine 2"),

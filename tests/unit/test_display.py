@@ -65,7 +65,7 @@ def test_an_array_that_is_not_a_forest_has_neither_a_drawing_nor_a_table() -> No
     assert cyclic._repr_html_() is None
 
 
-def test_a_forest_drawing_shows_every_tree_with_all_nodes_in_its_own_colour() -> None:
+def test_a_forest_drawing_shows_every_tree_completely_and_in_a_separate_colour() -> None:
     built = forest("S4", "multiple", root="4321")
     picture = Picture(drawing.draw_forest(built))
     lines = picture.strokes

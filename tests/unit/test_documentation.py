@@ -48,7 +48,7 @@ def code_block(page: Path, first: str) -> str:
 
 
 def test_no_two_pages_or_notebooks_use_the_same_experiment_name() -> None:
-    """So readers can run all pages with the same stores; see tests/docs/test_sessions.py."""
+    """Readers can therefore run all pages with the same stores (tests/docs/test_sessions.py)."""
     pages = {ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("examples/notebooks/*.ipynb")}
     owners: dict[str, set[str]] = {}
     for page in pages - {DOCS / "commands.md"}:
@@ -107,7 +107,7 @@ def test_every_decision_record_states_whether_it_is_in_force(record: Path) -> No
     assert f"\n| [{number}]({record.name}) | {title} | {status.strip()}" in index
 
 
-def test_the_exercise_in_contributing_works(
+def test_the_exercise_in_the_contributing_guide_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = textwrap.indent(code_block(DOCS / "adding.md", "def count_nodes"), "    ")

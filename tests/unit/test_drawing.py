@@ -178,7 +178,7 @@ def levels(children: Children) -> list[list[int]]:
 
 @given(shapes())
 @example({})
-def test_nodes_of_a_level_keep_order_and_minimum_distance_below_centred_parents(
+def test_nodes_of_a_level_keep_their_order_and_a_minimum_distance_below_centred_parents(
     children: Children,
 ) -> None:
     place = tidy_layout(0, children)

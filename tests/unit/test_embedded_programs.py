@@ -439,7 +439,7 @@ def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
 
 
 def test_the_lock_file_is_generated_from_the_lock_file_of_jgo(tmp_path: Path) -> None:
-    """Coordinates with and without a classifier are sorted, and file sizes are added."""
+    """Lines are sorted by coordinates, with or without a classifier. File sizes are added."""
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "beta-2.jar").write_bytes(b"12345")
     (tmp_path / "jars" / "alpha-1-linux.jar").write_bytes(b"123")

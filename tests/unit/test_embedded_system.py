@@ -374,7 +374,7 @@ def test_a_startup_error_reports_the_last_error_in_the_log(
         assert error.hint == f"see the log {path}"
 
 
-def test_two_backups_of_the_same_second_have_different_files(tmp_path: Path) -> None:
+def test_two_backups_made_in_the_same_second_have_different_files(tmp_path: Path) -> None:
     """Otherwise, the second of two restores would overwrite the backup made by the first."""
     home = Home(tmp_path)
     assert len({home.backup_file("before-restore") for _ in range(3)}) == 3

@@ -42,7 +42,7 @@ def account(monkeypatch: pytest.MonkeyPatch, comment: str, uid: int = 4321) -> N
     monkeypatch.setattr(pwd, "getpwnam", lambda _: entry)
 
 
-def test_without_a_terminal_nothing_is_deleted_without_option_yes(settings: Settings) -> None:
+def test_without_a_terminal_uninstall_requires_the_option_yes(settings: Settings) -> None:
     before = sorted(settings.home.parent.rglob("*"))
     words = ["--home", str(settings.home), "uninstall"]
     refused = CliRunner().invoke(app, words)
@@ -58,7 +58,7 @@ def test_without_a_terminal_nothing_is_deleted_without_option_yes(settings: Sett
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 
-def test_uninstall_finally_names_files_that_other_programs_installed(
+def test_uninstall_finally_lists_files_that_it_does_not_delete(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""

@@ -64,7 +64,7 @@ def test_the_demo_passes_its_global_options_to_the_commands_that_it_runs() -> No
     assert _global_flags(ctx) == flags  # type: ignore[arg-type]
 
 
-def test_the_command_line_turns_parameters_in_messages_into_options() -> None:
+def test_the_command_line_replaces_parameter_names_in_messages_by_options() -> None:
     set_options({"store": "--store/--no-store", "row_limit": "--limit"})
     try:
         text = "raise `row_limit`, or add `store=False`; `home` and `unknown` stay"

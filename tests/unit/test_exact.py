@@ -36,8 +36,8 @@ def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: in
     """The checker finds no problem, and the simulator counts M n! t_n transmissions.
 
     Here t_n is the sum of the distances from one node, so all paths are shortest paths. On larger
-    stars, where the checker is slow, the simulator alone checks links, deliveries and the steps of
-    all dimensions. The idle steps of a node's links add up to less than n-1.
+    stars, the checker is slow, so only the simulator checks links, deliveries and steps. Over all
+    links of a node, the idle steps add up to less than n-1.
     """
     schedule = exact(n, messages)
     if n < 7 or (n, messages) == (7, 1):

@@ -45,7 +45,7 @@ def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
-def test_entries_are_tried_in_ascending_order() -> None:
+def test_entries_of_cycles_are_tried_in_ascending_order() -> None:
     """If a third cycle also tries entry 3, the second cycle moves from 3 to 4."""
     assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
@@ -62,7 +62,9 @@ def test_an_internal_error_is_raised_if_no_choice_of_entries_exists() -> None:
     ),
     st.data(),
 )
-def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
+def test_entries_of_all_cycles_are_found_if_a_valid_choice_exists(
+    wanted: list[tuple[int, ...]], data: st.DataObject
+) -> None:
     """The limits on the use of each symbol come from a random choice, so a solution exists."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
@@ -120,8 +122,8 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
     """Full necklaces suffice for the idle cells if (n-2) L <= (n-1) F.
 
     L is the number of hops to short necklaces, and F the number of full necklaces. For n <= 6 this
-    test is the proof. For larger n, the inequality follows from bounds: nodes on short necklaces
-    start with 1 and are few, distances are at most 3(n-1)/2, and F is at least (n-1)!.
+    test is the proof. For larger n, the inequality follows from three bounds: the nodes on short
+    necklaces start with 1 and are few, distances are at most 3(n-1)/2, and F is at least (n-1)!.
     """
     for n in range(3, 9):
         short = page.short_nodes(n)

@@ -31,7 +31,7 @@ GRID = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
-def test_the_time_of_an_asynchronous_run_equals_the_result_of_timing(
+def test_the_time_of_an_asynchronous_run_equals_the_result_of_the_function_timing(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
 ) -> None:
     ports = data.draw(st.sampled_from(entry.ports))
@@ -54,7 +54,7 @@ def test_the_time_of_an_asynchronous_run_equals_the_result_of_timing(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
+def test_points_share_an_execution_only_if_synchronous_and_equal_except_for_message_size() -> None:
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 

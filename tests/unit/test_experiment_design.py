@@ -155,7 +155,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_the_command_of_one_grid_has_options_and_that_of_several_grids_reads_a_file() -> None:
+def test_a_single_grid_is_run_with_options_and_several_grids_from_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     two = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]})
@@ -176,7 +176,7 @@ def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
     assert set(DESIGNS) == {*paper_tables(), *others.split()}
 
 
-def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> None:
+def test_every_example_experiment_has_a_title_and_states_its_duration_in_minutes() -> None:
     for design in DESIGNS.values():
         assert design.title
         assert "minute" in design.description
@@ -185,14 +185,14 @@ def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> No
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_every_example_experiment_needs_little_time_and_memory(design: Design) -> None:
-    """Each schedule fits into 1 GB; together, they have under 100 million rows (about 100 s)."""
+    """Each schedule fits into 1 GB. All have less than 100 million rows together (about 100 s)."""
     sizes = [required_memory(group[0]) for group in design.groups]
     assert max(sizes) < 1_000_000_000
     assert sum(sizes) < 100_000_000 * BYTES_PER_ROW
     assert len(design.points()) < 2_000
 
 
-def test_every_experiment_for_a_table_includes_n_from_4_to_8() -> None:
+def test_every_experiment_for_a_paper_table_includes_n_from_4_to_8() -> None:
     for name in [name for name in DESIGNS if "table" in name or "sheu-liaw" in name]:
         sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
         assert sizes >= set(range(4, 9))

@@ -129,6 +129,6 @@ def test_malformed_faults_are_refused() -> None:
             read_faults(words, "faults")
 
 
-def test_only_a_number_of_nodes_or_links_means_randomly_drawn_faults() -> None:
+def test_faults_are_drawn_at_random_only_if_a_number_of_nodes_or_links_is_given() -> None:
     texts = ("1 node", "3 links", "none", "2134", "1234-2134@2")
     assert [drawn_faults(text) for text in texts] == [(1, "node"), (3, "link"), *[None] * 3]

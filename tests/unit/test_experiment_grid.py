@@ -323,7 +323,7 @@ def test_faults_in_any_order_give_the_same_point() -> None:
 @few
 @given(wide)
 def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
-    """The command names the faults instead of drawing them, so its point has seed 0."""
+    """The command names the faults instead of drawing them, so its point has the seed 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))
@@ -334,7 +334,7 @@ def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
         assert again == dataclasses.replace(point, seed=0)
 
 
-def test_numbers_are_read_exactly() -> None:
+def test_integers_decimals_and_fractions_are_read_as_exact_numbers() -> None:
     words = ("1024", "2.5", "23/3", 2.5)
     numbers = [1024, Fraction(5, 2), Fraction(23, 3), 2.5]
     assert [read_number(word, "message_bytes") for word in words] == numbers
@@ -351,7 +351,7 @@ def test_huge_and_malformed_numbers_are_refused() -> None:
         assert "10^30" in refused.value.hint
 
 
-def test_the_largest_and_smallest_numbers_read_back_unchanged() -> None:
+def test_the_largest_and_smallest_numbers_are_read_back_unchanged() -> None:
     """The command that reproduces a point can contain such values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         point = make_point("S5", "broadcast", "multiple", "all", 1, value, value, value)

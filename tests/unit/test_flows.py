@@ -87,7 +87,7 @@ def test_a_bottleneck_has_the_largest_ratio_of_all_node_sets(
 ) -> None:
     """The ratio is the number of endpoints divided by the capacity of the links that leave the set.
 
-    The capacity of a link is the same in both directions. Some nodes may be switches.
+    Links have the same capacity in both directions. Some nodes may be switches.
     """
     nodes = range(network.nodes)
     graph = weighted(network, None)

@@ -291,7 +291,7 @@ def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, 
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """The file is refused, or gives the same forest if the changed bit does not matter."""
+    """The file is refused unless the changed bit does not matter. Then the forest is the same."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

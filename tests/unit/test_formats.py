@@ -192,7 +192,7 @@ def test_newick_and_networkx_read_every_tree() -> None:
             assert named == numbered == tree_edges(trees, tree)
 
 
-def test_a_tree_of_height_719_is_written() -> None:
+def test_a_tree_of_height_719_is_written_as_newick_and_json() -> None:
     path = forest("S6", "hamiltonian-cycle")
     assert written(path, "newick").count("(") == path.height == 719
     assert written(path, "json").count("children") == 719
@@ -382,7 +382,7 @@ def expected_chunks(built: Schedule, rank: int) -> list[tuple[list[int], int]]:
 @pytest.mark.whole
 @pytest.mark.parametrize("case", [*CASES, *REDUCTIONS])
 def test_an_executed_msccl_file_delivers_and_adds_every_chunk(case: Any) -> None:
-    """The oracle executes the file itself; it does not rely on starcast's reader."""
+    """The oracle executes the file without starcast's reader."""
     *names, arguments = case
     built = schedule(*names, **arguments)
     execute_msccl(written(built, "msccl-xml"), built)
@@ -422,7 +422,7 @@ def test_the_error_for_a_schedule_that_exceeds_msccl_names_the_limit(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_msccl_file_has_no_xml_declaration_no_tabs_or_apostrophes_and_a_short_name() -> None:
+def test_an_msccl_file_has_a_short_name_and_no_xml_declaration_tabs_or_apostrophes() -> None:
     text = written(schedule("S4", "scatter", "edge-disjoint", copies=2), "msccl-xml")
     assert text.startswith("<algo name=")
     assert "\t" not in text

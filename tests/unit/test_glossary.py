@@ -172,7 +172,7 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and no name is banned.
 
     For the CLI, the glossary lists options and the first words of commands. Identifiers are strings
-    named ``id``; only the key of a node in the graph is a number. The API has no column in the
+    named ``id``. Only the key of a node in the graph is a number. The API has no column in the
     glossary, because its names are those of the other interfaces.
     """
     names = SURFACES[surface]()

@@ -85,7 +85,7 @@ def test_schedules_on_networks_with_switches_and_capacities_are_complete(seed: i
     [("allgather", 7), ("alltoall", 7), ("scatter", 7), ("broadcast", 2), ("allreduce", 14)],
 )
 def test_a_switch_can_serve_all_its_endpoints_in_the_same_step(collective: str, steps: int) -> None:
-    """Seven endpoints are linked to a switch; in a step, a link carries a packet per direction."""
+    """The switch has seven endpoints. In a step, a link carries one packet per direction."""
     hub = starcast.network([(f"h{end}", "s") for end in range(7)], name="hub", switches=["s"])
     for ports in ("all", "one"):
         assert schedule(hub, collective, "greedy", ports).steps == steps

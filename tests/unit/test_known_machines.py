@@ -93,8 +93,8 @@ def test_the_bottleneck_cut_gives_the_optimal_bandwidth_of_forestcoll(name: str)
     assert not delivers(links, cost.time * Fraction(9999, 10_000))
 
 
-def test_the_bottleneck_cut_of_a_small_machine_is_the_worst_of_all_cuts() -> None:
-    """Three GPUs have links of 1, 2 and 3 GB/s to a switch; a link of 2 GB/s joins two GPUs."""
+def test_the_bottleneck_cut_of_a_small_machine_takes_the_longest_time_of_all_cuts() -> None:
+    """Three GPUs have links of 1, 2 and 3 GB/s to a switch. A link of 2 GB/s joins two GPUs."""
     links = {("g1", "s"): 1, ("g2", "s"): 2, ("g3", "s"): 3, ("g1", "g2"): 2}
     nodes = sorted({end for link in links for end in link})
     ratios = []

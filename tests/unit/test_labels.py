@@ -16,7 +16,7 @@ SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_labels_from_0_and_from_1_name_the_same_nodes(spec: str) -> None:
+def test_labels_with_symbols_from_0_and_from_1_name_the_same_nodes(spec: str) -> None:
     t = topology(spec)
     ranks = [0, 1, t.nodes // 2, t.nodes - 1]
     ones = [t.label(rank) for rank in ranks]
@@ -35,7 +35,7 @@ def test_labels_from_0_and_from_1_name_the_same_nodes(spec: str) -> None:
         )
 
 
-def test_labels_of_s4_from_0_are_all_permutations_in_lexicographic_order() -> None:
+def test_labels_of_s4_with_symbols_from_0_are_all_permutations_in_lexicographic_order() -> None:
     with labels_from(0):
         labels = topology("S4").labels().tolist()
     assert labels == ["".join(each) for each in all_permutations("0123")]
@@ -72,13 +72,13 @@ def test_numbering_symbols_from_neither_0_nor_1_is_refused(first: int) -> None:
         pass
 
 
-def test_labels_start_from_1_again_after_an_error() -> None:
+def test_symbols_of_labels_start_from_1_again_after_an_error() -> None:
     with pytest.raises(RuntimeError), labels_from(0):
         raise RuntimeError
     assert str(permutations.labels(permutations.unrank(3, [0]))[0]) == "123"
 
 
-def test_ids_have_labels_from_1_even_if_reports_have_labels_from_0() -> None:
+def test_symbols_start_from_1_in_ids_even_if_they_start_from_0_in_reports() -> None:
     with labels_from(0):
         assert forest("S4", "multiple", "3210").id == "S4:multiple:4321"
         built = schedule("S4", "broadcast", "greedy", "all", "3210")
@@ -89,7 +89,7 @@ def test_ids_have_labels_from_1_even_if_reports_have_labels_from_0() -> None:
         assert {label for label, _ in cut.undelivered} <= set(topology("S4").labels().tolist())
 
 
-def test_drawings_have_labels_from_0_if_requested() -> None:
+def test_symbols_in_the_labels_of_drawings_start_from_0_if_requested() -> None:
     with labels_from(0):
         drawings = [draw_tree(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
     for drawing in drawings:

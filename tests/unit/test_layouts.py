@@ -191,7 +191,7 @@ def test_the_layout_spring_separates_the_two_sides_of_a_bridge() -> None:
     assert np.abs(sides[0].mean() - sides[1].mean()) > 4
 
 
-def test_the_default_layout_of_a_network_has_its_positions_with_y_upwards() -> None:
+def test_the_default_layout_of_a_network_uses_its_given_positions_with_y_upwards() -> None:
     graph = nx.path_graph(3)
     for node, (x, y) in enumerate([(10, 50), (10, 52), (14, 50)]):
         graph.nodes[node].update(x=x, y=y)

@@ -161,7 +161,7 @@ def test_distance_profiles_equal_published_values() -> None:
     assert topology("Ring8").distance_profile() == (1, 2, 2, 2, 1)
 
 
-def test_each_pair_of_groups_of_a_dragonfly_shares_one_link() -> None:
+def test_any_two_groups_of_a_dragonfly_are_joined_by_exactly_one_link() -> None:
     t = topology("DF3")
     groups = [int(label.split(".")[0]) for label in t.labels().tolist()]
     links = [(groups[u], groups[v]) for u, v in graph_of(t).edges]
@@ -324,7 +324,7 @@ def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
         ("Foo", "'starcast topology families' lists all families; to read a file, use its path; "),
     ],
 )
-def test_an_unknown_spec_is_explained_in_a_short_hint(spec: str, hint: str) -> None:
+def test_the_error_for_an_unknown_spec_has_a_short_hint(spec: str, hint: str) -> None:
     with refused(f"unknown topology '{spec}'") as refusal:
         topology(spec)
     assert str(refusal.value.hint).startswith(hint)

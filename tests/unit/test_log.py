@@ -46,7 +46,7 @@ def test_an_event_is_a_json_object_on_one_line(file: Path) -> None:
     }
 
 
-def test_only_its_owner_can_read_the_log(file: Path) -> None:
+def test_only_the_owner_of_the_log_can_read_it(file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
 

@@ -41,7 +41,7 @@ def test_the_lock_file_pins_the_oldest_supported_release() -> None:
     assert jars.folder != JarSet(Path("/cache"), PINNED).folder
 
 
-def test_the_configuration_omits_settings_that_the_lts_release_does_not_know() -> None:
+def test_the_configuration_omits_settings_that_the_lts_release_does_not_support() -> None:
     omitted = set(Neo4j.configuration.splitlines()) - set(Lts.configuration.splitlines())
     assert {line.partition("=")[0] for line in omitted} == {
         "server.fleet_discovery.enabled",

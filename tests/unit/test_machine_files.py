@@ -236,7 +236,7 @@ def system(*cpus: str, values: str = 'vendor="GenuineIntel" modelid="143"') -> s
 
 
 def test_gpus_are_numbered_in_the_order_of_their_ranks(read: Any) -> None:
-    """The label of a GPU is its rank in the job; the ranks in a file need not begin at 0."""
+    """The label of a GPU is its rank in the job. The ranks in a file need not begin at 0."""
     text = system(gpu(1, 11, SWITCH) + gpu(2, 9, SWITCH), gpu(3, 10, SWITCH))
     made = read(text)
     assert made.labels().tolist()[:3] == ["9", "10", "11"]
@@ -262,13 +262,13 @@ def test_gpus_are_numbered_in_the_order_of_their_ranks(read: Any) -> None:
         ('arch="arm64"', 6),
     ],
 )
-def test_capacities_between_cpus_depend_on_the_model(read: Any, values: str, rate: int) -> None:
+def test_capacities_between_cpus_depend_on_the_cpu_model(read: Any, values: str, rate: int) -> None:
     made = read(system(gpu(1, 0), gpu(2, 1), values=values))
     assert links(made)[frozenset(("CPU_0", "CPU_1"))] == (rate * 8e9, 0)
 
 
-def test_files_without_gpu_elements_and_with_direct_cpu_links_are_read(read: Any) -> None:
-    """Azure's files have no element `gpu`; Grace and POWER9 CPUs have direct links to GPUs."""
+def test_files_without_gpu_elements_or_with_direct_cpu_links_are_read(read: Any) -> None:
+    """Azure's files have no `gpu` element. Grace and POWER9 CPUs have direct links to GPUs."""
     device = '<pci busid="0:{}:0.0" class="{}">{}</pci>'
     inside = [device.format(number, "0x030200", "") for number in (1, 2)]
     inside += [device.format(3, "0x020700", "<nic/>")]
@@ -291,7 +291,7 @@ def test_files_without_gpu_elements_and_with_direct_cpu_links_are_read(read: Any
 
 
 def test_a_file_may_list_a_part_of_a_machine_or_several_hosts(read: Any) -> None:
-    """NVLinks to GPUs that are not listed are ignored; hosts may use the same device numbers."""
+    """NVLinks to GPUs that are not listed are ignored. Hosts may use the same device numbers."""
     lines: list[str] = []
     made = read(
         system(gpu(1, 0, nvlink("0:7:0.0", "0x030200")) + gpu(2, 1)),
@@ -325,7 +325,7 @@ PLATFORM = """<?xml version='1.0'?>
 
 
 def test_simgrid_platform_files_are_read(read: Any) -> None:
-    """Loops and routes that combine other routes are not links; the default units are B/s and s."""
+    """Loopback and combined routes are not links. The default units are bytes/s and seconds."""
     made = read(PLATFORM)
     assert made.labels().tolist() == ["a", "b", "r"]
     assert made.endpoints == 2
@@ -452,7 +452,7 @@ SAMPLES = [NS3, machine(7), system(gpu(1, 0, SWITCH) + gpu(2, 1, SWITCH)), PLATF
 
 @given(st.sampled_from(SAMPLES), st.data())
 def test_a_changed_machine_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
-    """The reader accepts or refuses a file; any other exception fails the test."""
+    """The test fails if the reader raises an exception other than a refusal."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 5)))
     middle = data.draw(st.text("09a <>\"'/=&;.:-\n", max_size=3))
@@ -463,7 +463,7 @@ def test_a_changed_machine_file_is_read_or_refused(sample: str, data: st.DataObj
 
 
 def test_files_with_many_nested_or_adjacent_devices_are_read(read: Any) -> None:
-    """Each file has 20,000 devices: nested in the first file, next to each other in the second."""
+    """The 20,000 devices are nested in the first file and adjacent in the second file."""
     deep = "".join(f'<pci busid="0:{number:x}:0.0">' for number in range(20_000))
     text = system(deep + gpu(99, 0) + "</pci>" * 20_000 + gpu(98, 1))
     assert read(text).nodes == 20_003

@@ -26,7 +26,7 @@ def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
 
 
 def test_loads_on_an_nk_star_are_counted_at_the_ports_of_the_parents() -> None:
-    """The two nodes of a residual link have different port numbers for it."""
+    """The two ends of a residual link can have different port numbers."""
     assert_metrics(forest("S4,2", "nk-multiple", root=4))
 
 

@@ -179,7 +179,7 @@ def test_units_that_stay_on_their_gpu_are_counted(tmp_path: Path) -> None:
     assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
 
 
-def test_a_file_may_use_every_channel_that_some_runtime_supports(tmp_path: Path) -> None:
+def test_a_file_may_use_as_many_channels_as_any_supported_runtime_permits(tmp_path: Path) -> None:
     last = max(limits.channels for limits in RUNTIMES.values()) - 1
     assert last == 127
     text = ring().replace('chan="0"', f'chan="{last}"')
@@ -530,7 +530,7 @@ def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
 
 
 def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
-    """The path from 2 to 3 uses switches a and b; a path over GPU 1 would be equally long."""
+    """The path from GPU 2 to GPU 3 uses switches a and b. A path over GPU 1 is equally long."""
     links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
     made = network(links, name="mixed", switches=["a", "b"])
     back = read(ring(), tmp_path, made.spec, "allgather")
@@ -560,7 +560,7 @@ def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
 
 
 def test_a_gpu_id_in_the_file_is_the_rank_of_a_gpu_in_the_machine(tmp_path: Path) -> None:
-    """The machine lists ranks 3, 1, 0, 2; NVLinks join rank i to rank i + 1 (modulo 4)."""
+    """The machine lists ranks 3, 1, 0, 2. NVLinks join rank i to rank i + 1 (modulo 4)."""
     ranks = [3, 1, 0, 2]
     devices = ""
     for rank in ranks:

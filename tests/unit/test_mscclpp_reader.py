@@ -319,7 +319,7 @@ def mutate(made: Plan, random: Random) -> None:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_an_accepted_mutated_plan_is_executed_correctly(tmp_path: Path, name: str) -> None:
-    """The oracle shares no code with the reader: it moves numbers, in a random order of steps."""
+    """The oracle shares no code with the reader. It executes the steps in a random order."""
     make, collective, _, _ = PLANS[name]
     random = Random(name)  # noqa: S311 - repeatable
     errors = []

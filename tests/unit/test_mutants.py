@@ -75,7 +75,9 @@ def test_a_mutation_names_and_quotes_only_the_lines_of_its_statement() -> None:
     assert (call.line, call.quote(source)) == (2, ("f( a, )", "pass"))
 
 
-def test_a_seed_always_selects_the_same_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
+def test_a_seed_always_selects_the_same_mutations_by_round_robin_over_all_areas(
+    tmp_path: Path,
+) -> None:
     for part in ("trees", "simulator", "graph", "cli"):
         path = tmp_path / SOURCES[0] / part / "module.py"
         path.parent.mkdir(parents=True)
@@ -93,7 +95,7 @@ def test_every_module_belongs_to_an_area_and_every_area_has_modules() -> None:
     assert {area(file) for file in files} == {*AREAS}
 
 
-def test_the_function_imports_returns_dotted_names(tmp_path: Path) -> None:
+def test_the_imports_of_a_module_are_listed_as_dotted_names(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
     assert imports(path) == {"a.b", "d.e", "d.e.g"}

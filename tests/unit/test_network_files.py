@@ -294,7 +294,7 @@ def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> N
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_a_first_row_whose_names_occur_again_is_not_a_header(read: Any) -> None:
+def test_a_first_row_is_not_a_header_if_its_names_occur_in_other_rows(read: Any) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
     assert links(read("u v\nu w\n")) == {("u", "v"), ("u", "w")}
     assert links(read("u v\na b\n")) == {("a", "b")}
@@ -411,7 +411,7 @@ def test_incomplete_or_invalid_positions_are_ignored() -> None:
     assert network(graph).positions is None
 
 
-def test_merged_links_and_unused_data_are_warnings_without_a_reporter(read: Any) -> None:
+def test_without_a_reporter_merged_links_and_unused_data_cause_warnings(read: Any) -> None:
     with pytest.warns(NetworkWarning, match="1 parallel link was merged in x-"):
         read("a b\nb c\nb a\n", "x.txt", reporter=None)
     with pytest.warns(NetworkWarning, match=r"does not use all data of x\.csv: km"):
@@ -505,7 +505,7 @@ SAMPLES = (
 
 @given(st.sampled_from(SAMPLES), st.data())
 def test_a_changed_network_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
-    """The reader accepts or refuses a file; any other exception fails the test."""
+    """The test fails if the reader raises an exception other than a refusal."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 3)))
     middle = data.draw(st.text("09a b\n\t,;[]{}<>*%#\"'-~=\\", max_size=3))

@@ -123,7 +123,7 @@ def star() -> Network:
     return network(to_networkx(topology("S5")), name="star5")
 
 
-def test_s5_given_by_its_links_has_the_same_distances(star: Network) -> None:
+def test_s5_given_by_its_links_has_the_distances_of_the_built_in_s5(star: Network) -> None:
     family = topology("S5")
     assert star.labels().tolist() == sorted(family.labels().tolist())
     order = [family.rank(label) for label in star.labels().tolist()]
@@ -134,7 +134,9 @@ def test_s5_given_by_its_links_has_the_same_distances(star: Network) -> None:
 
 
 @pytest.mark.parametrize("root", ["12345", "35142"])
-def test_s5_given_by_its_links_has_trees_of_the_same_heights(star: Network, root: str) -> None:
+def test_s5_given_by_its_links_has_trees_as_high_as_those_of_the_built_in_s5(
+    star: Network, root: str
+) -> None:
     trees = [forest(made, "breadth-first", root=root) for made in (star, topology("S5"))]
     for tree in trees:
         tree.verify()
@@ -145,7 +147,7 @@ def test_s5_given_by_its_links_has_trees_of_the_same_heights(star: Network, root
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", [*COLLECTIVES, "alltoall"])
-def test_s5_given_by_its_links_has_the_same_bounds(
+def test_s5_given_by_its_links_has_the_bounds_of_the_built_in_s5(
     star: Network, collective: str, ports: str
 ) -> None:
     bounds = [

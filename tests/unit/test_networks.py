@@ -189,7 +189,7 @@ def test_malformed_names_are_refused(name: str) -> None:
         network([(0, 1)], name=name)
 
 
-def test_a_node_of_maximum_degree_has_a_port_for_every_link() -> None:
+def test_a_node_of_the_largest_permitted_degree_has_a_port_for_every_link() -> None:
     made = network(nx.star_graph(networks.MAX_DEGREE))
     assert made.ports == tuple(range(1, networks.MAX_DEGREE + 1))
 

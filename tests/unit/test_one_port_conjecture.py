@@ -33,7 +33,7 @@ def test_symbol_doubling_takes_the_number_of_rounds_in_the_theorem(n: int, root:
 
 @pytest.mark.parametrize(("n", "substar"), [(4, 3), (5, 3), (6, 4), (6, 5), (7, 5)])
 @pytest.mark.parametrize("root", [0, 1])
-def test_optimal_substars_take_the_recorded_rounds_plus_those_of_each_larger_substar(
+def test_optimal_substars_take_the_record_plus_a_known_number_of_rounds_per_larger_substar(
     monkeypatch: pytest.MonkeyPatch, n: int, substar: int, root: int
 ) -> None:
     monkeypatch.setattr(doubling, "LARGEST_OPTIMAL", substar)
@@ -104,7 +104,7 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
 def test_the_bounds_use_the_records_in_a_given_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record of 8 rounds on S5 also lowers the upper bound for S6; a false record is refused."""
+    """A record of 8 rounds on S5 also lowers the upper bound for S6. A false record is refused."""
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: tmp_path / "nothing")
     put_record(tmp_path, shipped_record("one-port-broadcast", "S5"))
     lab = Lab(Settings.load)

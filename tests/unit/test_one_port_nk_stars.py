@@ -14,7 +14,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_maximum_number_of_informed_nodes_equals_exhaustive_search(
+def test_the_maximum_number_of_informed_nodes_equals_that_of_an_exhaustive_search(
     size: int, links: int
 ) -> None:
     root = tuple(int(each == links) for each in range(links + 1))
@@ -55,7 +55,7 @@ def test_for_k_2_substar_doubling_exceeds_the_logarithm_by_at_most_2_rounds() ->
         assert substar_doubling(graph, "one").start_ups <= ceil_log2(graph.nodes) + 2
 
 
-def test_for_k_n_minus_1_substar_doubling_is_as_fast_as_recursive_substars() -> None:
+def test_for_k_equal_to_n_minus_1_substar_doubling_is_as_fast_as_recursive_substars() -> None:
     for n in range(3, 9):
         assert substar_doubling(topology(f"S{n},{n - 1}"), "one").start_ups == n * (n - 1) // 2
 

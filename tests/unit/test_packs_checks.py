@@ -136,7 +136,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """The graph uses no such names, and a query can write them in backticks."""
+    """No name in the graph equals a keyword. A query can put such names in backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",
@@ -224,7 +224,7 @@ def test_a_statement_that_would_exhaust_the_parser_is_refused(statement: str, er
         check_statement(statement, {}, FILE)
 
 
-def test_brackets_in_strings_and_comments_and_side_by_side_are_not_nested() -> None:
+def test_brackets_in_strings_in_comments_or_side_by_side_do_not_count_as_nested() -> None:
     text = f"RETURN {'([{' * 33}1{'}])' * 33} + '{'(' * 200}' + {'(1)+' * 200}1 // {'{' * 200}"
     assert check_statement(text, {}, FILE) == text
 
@@ -249,7 +249,7 @@ def test_parameters_are_found_only_outside_strings_and_comments() -> None:
         (("b", "a"), "the columns of RETURN and of the header are in different orders"),
     ],
 )
-def test_a_query_that_returns_other_columns_than_declared_is_refused(
+def test_a_query_whose_columns_differ_from_the_declared_columns_is_refused(
     returned: tuple[str, ...], message: str
 ) -> None:
     declared = query("RETURN 1 AS a, 2 AS b", columns="a: a\nb: b")

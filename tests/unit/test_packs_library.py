@@ -211,7 +211,7 @@ def test_the_example_query_file_in_the_catalogue_is_valid(tmp_path: Path) -> Non
          "--schedules allgather:nk-greedy --ports one"),
     ],
 )  # fmt: skip
-def test_ingest_command_suggests_the_command_that_stores_an_artifact(
+def test_the_suggested_ingest_command_contains_the_arguments_in_the_artifact_id(
     kind: str, name: str, options: str
 ) -> None:
     spec = name.partition(":")[0]

@@ -104,7 +104,7 @@ def test_measured_times_are_described_in_one_sentence() -> None:
     assert known.describe(query) == expected
 
 
-def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster() -> None:
+def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_is_much_faster() -> None:
     """The time of a query that did not finish counts as the time-out."""
     for largest, others, faster in [
         (2 * SLOW, {"numpy": 2 * SLOW / FASTER, "igraph": 5.0}, ("numpy", FASTER)),

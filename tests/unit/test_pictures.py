@@ -166,7 +166,7 @@ def test_a_source_that_occurs_in_no_row_is_at_the_centre_of_the_ring() -> None:
 
 
 def test_a_cycle_is_drawn_as_a_ring() -> None:
-    """S3 is a cycle of six nodes: in the ring layout every link joins adjacent positions."""
+    """S3 is a cycle of six nodes. Every link joins adjacent positions of the ring layout."""
     drawn = Seen(draw_subgraph(members("S3")))
     middle = np.mean([box.center for box in drawn.boxes.values()])
     turns = {label: np.angle(box.center - middle) for label, box in drawn.boxes.items()}

@@ -423,7 +423,7 @@ RING = """
 """
 
 
-def test_a_plug_in_must_declare_a_number_of_rows_other_than_the_default(
+def test_a_plug_in_must_declare_its_number_of_rows_if_the_default_is_wrong(
     load: Callable[[str], None],
 ) -> None:
     load(RING.format(declared=""))

@@ -78,7 +78,7 @@ def test_a_certificate_with_invalid_multipliers_or_denominator_is_rejected(
         verify(forged(vector_of(1), multipliers, denominator))
 
 
-def test_quadratic_form_coefficients_equal_those_of_python_integers() -> None:
+def test_quadratic_form_coefficients_equal_those_computed_with_python_integers() -> None:
     generator = np.random.default_rng(29)
     orbit = generator.integers(0, 5, (40, 40))
     for largest in (1, 1000, 10**6, 75_000_000):

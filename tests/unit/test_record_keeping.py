@@ -218,7 +218,7 @@ def shard_of(file: Path, *records: Record) -> Path:
 
 
 def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:
-    """Merging fails if proofs are regenerated; otherwise the bound is ignored."""
+    """If proofs are regenerated, merging fails. Otherwise, the bound is ignored."""
     folder = tmp_path / "home" / "records"
     forged = shard_of(tmp_path / "forged.json", FORGED)
     with pytest.raises(RejectedError, match="satisfiable"):

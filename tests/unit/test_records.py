@@ -130,7 +130,7 @@ def test_cases_with_a_known_optimum_have_an_optimal_record() -> None:
             assert (record.value, record.optimal) == (value, True)
 
 
-def test_the_hamiltonian_cycles_of_s7_are_images_of_each_other() -> None:
+def test_an_automorphism_maps_the_hamiltonian_cycles_of_s7_to_each_other() -> None:
     nodes = list(permutations(range(7)))
     rank = {node: number for number, node in enumerate(nodes)}
     # The map moves position x to position 2x modulo 7, and the inverse of 2 is 4.
@@ -175,7 +175,7 @@ def test_every_problem_has_a_record_that_comes_with_starcast() -> None:
     assert {record.problem for record in SHIPPED} == set(PROBLEM_NAMES)
 
 
-def test_record_files_have_less_than_300_kb() -> None:
+def test_record_files_are_smaller_than_300_kb() -> None:
     sizes = {path.name: path.stat().st_size for path in shipped_folder().rglob("*.*")}
     assert max(sizes.values()) < 300_000
 

@@ -24,8 +24,10 @@ REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allga
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
-def test_reductions_and_gathers_are_reversed_schedules(spec: str, collective: str) -> None:
-    """Reversing them again gives the original schedule, with the same id and the same columns."""
+def test_gathers_and_reductions_are_reversed_scatters_broadcasts_and_allgathers(
+    spec: str, collective: str
+) -> None:
+    """Reversing a schedule twice gives the original schedule, with the same id and columns."""
     network = as_topology(spec)
     names = [entry.name for entry in algorithms_on(network, collective)]
     assert names == [entry.name for entry in algorithms_on(network, REVERSED[collective])]

@@ -86,7 +86,7 @@ def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
                     check_lrat(formula, [line, "4 0 3 0"])
 
 
-def test_the_proof_of_a_solver_for_an_unsatisfiable_formula_is_accepted(tmp_path: Path) -> None:
+def test_a_solver_proof_for_an_unsatisfiable_formula_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "proof.lrat"
     found = refute(pigeons(6), LIMITS, "pigeons", file)
     assert found is not None
@@ -101,7 +101,7 @@ def test_the_proof_of_a_solver_for_an_unsatisfiable_formula_is_accepted(tmp_path
 
 
 def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
-    """Without one of the formula's clauses, every shortened proof is rejected."""
+    """If the formula also lacks one of its clauses, every shortened proof is rejected."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()
@@ -179,7 +179,7 @@ def install_checker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) 
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_an_installed_cake_lpr_must_also_accept_a_proof(
+def test_a_proof_must_also_be_accepted_by_cake_lpr_if_cake_lpr_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_checker(tmp_path, monkeypatch, "echo s VERIFIED UNSAT")
@@ -197,7 +197,7 @@ def test_an_installed_cake_lpr_must_also_accept_a_proof(
 
 
 @pytest.mark.slow
-def test_no_refutation_is_found_if_cake_lpr_takes_too_long(
+def test_no_refutation_is_returned_if_the_proof_checker_cake_lpr_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_checker(tmp_path, monkeypatch, "exec sleep 60")

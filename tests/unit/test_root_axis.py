@@ -162,7 +162,7 @@ def test_a_root_is_refused_or_ignored_for_collectives_without_a_root() -> None:
     }  # fmt: skip
 
 
-def test_a_grid_has_the_same_roots_as_json_toml_and_command() -> None:
+def test_the_roots_of_a_grid_are_the_same_in_json_in_toml_and_in_the_command() -> None:
     grid = Grid({**MESH, "topology": ["S4", "Mesh4x5"], "root": ["centre", 3, 0]})
     assert grid.axes["root"] == ("#0", "#3", "centre")
     assert Grid(grid.as_json()) == grid

@@ -95,7 +95,7 @@ def test_a_goal_broadcast_is_complete_with_any_tags_and_line_endings(
 
 
 def test_broadcast_segments_are_numbered_by_their_tags_even_with_gaps(tmp_path: Path) -> None:
-    """Segment 1 is sent before segment 0, which only the tags show."""
+    """Only the tags show that segment 1 is sent before segment 0."""
     file = tmp_path / "two.goal"
     send = "a: send 1b to 1 tag 70\nb: send 1b to 1 tag 30\nb requires a\n"
     receive = "a: recv 1b from 0 tag 70\nb: recv 1b from 0 tag 30\n"
@@ -170,7 +170,7 @@ def tagged_by_unit(built: starcast.Schedule) -> str:
 def test_units_are_recovered_from_tags_that_are_constant_per_unit(
     tmp_path: Path, case: Any
 ) -> None:
-    """Each send has its unit in the original schedule, although the tags are other numbers."""
+    """Each send has its original unit, although the tags differ from the unit numbers."""
     *names, arguments = case
     built = starcast.schedule(*names, **arguments)
     file = tmp_path / "tags.goal"
@@ -220,7 +220,7 @@ def test_sends_that_do_not_perform_the_collective_are_refused(tmp_path: Path) ->
 
 
 def test_in_the_one_port_model_a_node_sends_in_file_order(tmp_path: Path) -> None:
-    """The rows are known by hand: node 0 sends to 4, 2 and 1, in the order of the file."""
+    """Node 0 sends to nodes 4, 2 and 1. The expected rows were determined by hand."""
     (tmp_path / "mpi.goal").write_text(MPI)
     read = read_schedule(tmp_path / "mpi.goal", "Q3", "broadcast", "one")
     result = simulate(read)

@@ -131,7 +131,9 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5", "S5,2", "S5,3", "Q3", "Q4"])
-def test_automorphisms_fix_the_root_and_have_orbits_of_equal_distance(spec: str) -> None:
+def test_automorphisms_fix_the_root_and_all_nodes_of_an_orbit_have_equal_distance(
+    spec: str,
+) -> None:
     """The rotation permutes the neighbours of the root in one cycle."""
     graph = topology(spec)
     maps = fixing_root(graph)
@@ -164,7 +166,7 @@ def test_a_map_that_is_not_an_automorphism_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_two_factors_and_the_rest_contain_every_link_exactly_once(spec: str) -> None:
+def test_every_link_is_in_exactly_one_2_factor_or_among_the_remaining_links(spec: str) -> None:
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -177,7 +179,7 @@ def test_two_factors_and_the_rest_contain_every_link_exactly_once(spec: str) -> 
     assert sorted(ends) == sorted(2 * [tuple(link) for link in link_list(graph).tolist()])
 
 
-def test_an_at_most_constraint_allows_exactly_the_sets_up_to_its_bound() -> None:
+def test_an_at_most_constraint_allows_exactly_the_sets_within_its_bound() -> None:
     """The constraint `at_most_one` has its own encoding."""
     for bound, chosen in product((0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
@@ -324,7 +326,7 @@ def test_the_exchange_search_finds_the_same_broadcast_for_the_same_seed(
 def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limit() -> None:
     """The arrays of a tree agree after every step.
 
-    For the time limit, the search looks for a broadcast on S3 in two rounds, which does not exist.
+    The time limit is tested with a broadcast on S3 in two rounds, which does not exist.
     """
     table = np.ascontiguousarray(topology("S5").table().T.astype(np.int32))
     chance = np.random.default_rng(1)
@@ -399,8 +401,10 @@ def test_quotient_classes_have_equal_size_and_every_link_maps_to_the_quotient(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_are_extra_components_of_classes_and_trees_in_cuts(spec: str, classes: int) -> None:
-    """By Araki's conditions, every class is connected, and every component of a cut has a cycle."""
+def test_defects_count_extra_components_of_classes_and_acyclic_components_of_cuts(
+    spec: str, classes: int
+) -> None:
+    """Araki's conditions require connected classes, and a cycle in every component of a cut."""
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -495,8 +499,8 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     assert problem.bound().value <= value <= least
 
 
-def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> None:
-    """Multipliers that are too large prove a smaller bound; negative multipliers are rejected."""
+def test_a_certificate_with_wrong_multipliers_or_automorphisms_does_not_prove_its_bound() -> None:
+    """Multipliers that are too large prove a smaller bound. Negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
@@ -510,7 +514,7 @@ def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> 
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_bounds_are_rounded_up_to_the_parity_of_all_bisections() -> None:
+def test_bounds_are_rounded_up_to_the_common_parity_of_all_bisection_cuts() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)
@@ -521,8 +525,8 @@ def test_bounds_are_rounded_up_to_the_parity_of_all_bisections() -> None:
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_formulas_for_link_counts_with_the_same_rounded_bound_are_equal() -> None:
-    """On S5,2 every bisection cuts an even number of links: excluding 6 or 7 gives the bound 8."""
+def test_equal_rounded_bounds_give_equal_formulas() -> None:
+    """On S5,2 every bisection cuts an even number of links, so excluding 6 or 7 gives bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
     assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()

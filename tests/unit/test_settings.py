@@ -183,7 +183,9 @@ def test_the_hint_for_a_stopped_stack_names_starcast_up(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
-def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_starcast_config_must_name_a_file(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
     with pytest.raises(InputError, match=r"STARCAST_CONFIG names .* is not a file") as caught:
         Settings.load()
@@ -226,7 +228,7 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
 def test_the_setting_packs_accepts_several_folders(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The variable is split like PATH; in the settings file, the value is a string or a list."""
+    """The variable is split like PATH. In the settings file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert chosen("packs") == (both, "environment")

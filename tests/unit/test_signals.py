@@ -24,7 +24,7 @@ def interrupt_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_a_deferred_signal_acts_immediately_and_interrupts_when_the_block_ends() -> None:
+def test_a_deferred_signal_runs_its_action_at_once_and_interrupts_after_the_block() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         interrupt_twice(events)

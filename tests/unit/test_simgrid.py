@@ -66,7 +66,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun) -> str | None:
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule is the third with one row moved to a later step, so their times differ."""
+    """The last schedule is a copy of the third with one row in a later step. Their times differ."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),
@@ -115,7 +115,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any]]] = [
 def test_simgrid_times_equal_the_computed_times(
     execution: ExecutionModel, simgrid: Path | None
 ) -> None:
-    """All algorithms on S_5 would take minutes; `python -m benchmarks.simgrid S5` executes them."""
+    """All algorithms on S_5 take minutes. `python -m benchmarks.simgrid S5` executes them."""
     schedules = [built(base) for base in bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")]
     schedules += [
         schedule(spec, collective, algorithm, **arguments)
@@ -125,9 +125,10 @@ def test_simgrid_times_equal_the_computed_times(
 
 
 @pytest.mark.slow
-def test_simgrid_times_agree_on_several_machines_under_faults_and_without_rows(
+def test_simgrid_times_equal_the_computed_times_under_faults_and_without_rows(
     simgrid: Path | None,
 ) -> None:
+    """Two schedules are also executed with three different sets of machine parameters."""
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),

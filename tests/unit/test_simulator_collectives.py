@@ -51,7 +51,7 @@ SPECS = ("S3", "S4", "Q3", "S4,2")
     "spec", [pytest.param(spec, marks=[pytest.mark.slow] * (spec == "S4")) for spec in SPECS]
 )
 def test_both_simulators_accept_every_algorithm_and_detect_invalid_rows(spec: str) -> None:
-    """In a schedule with a single copy, dropping, repeating or advancing a row is an error."""
+    """If units have one copy, no row may be dropped, repeated or sent before its unit arrives."""
     for base in bases(spec):
         assert_invalid_rows_are_detected(base)
 

@@ -145,10 +145,10 @@ def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")]
 )
-def test_a_remark_states_from_which_step_a_dead_root_sends_nothing(
+def test_a_remark_names_the_step_from_which_a_dead_root_sends_nothing(
     collective: str, algorithm: str, step: int, expected: str
 ) -> None:
-    """The root sends two messages, the first of them in step 1."""
+    """Without the fault, the root sends the first of its two messages in step 1."""
     run = assert_same_verdict(build("S4", collective, algorithm, messages=2), [Fault("1234", step)])
     assert not run.complete
     assert (run.missing == 2 * 23) == (step == 1)

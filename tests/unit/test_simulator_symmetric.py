@@ -51,7 +51,7 @@ def test_the_schedule_of_any_source_expands_to_the_rows_of_all_sources(spec: str
 
 
 @pytest.mark.parametrize("base", [*SMALL, *symmetric("S5")], ids=" ".join)
-def test_simulating_one_source_gives_the_same_results_as_the_expansion(base: Base) -> None:
+def test_simulating_one_source_gives_the_same_results_as_simulating_all_sources(base: Base) -> None:
     schedule = built(base)
     run = simulate(schedule)
     assert run.complete

@@ -36,7 +36,7 @@ def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(memory, "physical", lambda: size)
 
 
-def test_the_memory_estimate_is_a_byte_per_node_and_tree_plus_working_arrays() -> None:
+def test_a_forest_takes_one_byte_per_node_and_tree_plus_working_arrays() -> None:
     t = topology("S6")
     assert memory.forest_bytes(t.nodes, 5) - memory.forest_bytes(t.nodes, 4) == t.nodes
     assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
@@ -46,7 +46,7 @@ def test_the_memory_estimate_is_a_byte_per_node_and_tree_plus_working_arrays() -
 def test_arrays_over_all_nodes_are_refused_if_they_exceed_memory(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Distances take one byte per node, neighbours more; values of single nodes are accepted."""
+    """Distances take one byte per node, neighbours more. Values of single nodes are accepted."""
     t = topology(spec)
     t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
     machine_of(monkeypatch, t.nodes - 1)

@@ -150,7 +150,7 @@ def test_in_greedy_schedules_every_switch_forwards_the_units_that_it_receives(
         assert into <= out
 
 
-def test_a_ring_needs_a_network_without_switches() -> None:
+def test_the_algorithm_ring_is_refused_on_networks_with_switches() -> None:
     cycle = starcast.network([(0, 1), (1, 2), (2, 3), (3, 0)], name="cycle", switches=[3])
     with refused("ring is not defined on cycle-", "switches own no messages to pass along a cycle"):
         schedule(cycle, "allgather", "ring")
@@ -194,7 +194,7 @@ def test_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
     assert "own contributions" not in str(simulate(whole, faults=["hub"]).remarks)
 
 
-def test_all_units_of_an_alltoall_through_a_hub_belong_to_endpoints() -> None:
+def test_in_an_alltoall_through_a_hub_only_endpoints_have_units() -> None:
     network = hub(3)
     pairs = [(source, end) for source, end in product(range(3), range(3)) if source != end]
     port = {end: network.ports_between(3, end)[0] for end in range(3)}
@@ -276,7 +276,10 @@ def test_drawn_faults_can_be_switches_but_not_the_root() -> None:
 
 @pytest.mark.parametrize("k", [2, 4, 6, 8])
 def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
-    """Al-Fares et al. 2008, section 2.1: k^3/4 hosts, 5k^2/4 switches of k ports, (k/2)^2 paths."""
+    """Section 2.1 of Al-Fares et al. 2008 states k^3/4 hosts and 5k^2/4 switches of k ports.
+
+    Hosts of different pods are joined by (k/2)^2 shortest paths.
+    """
     tree = topology(f"FT{k}")
     hosts, half = k**3 // 4, k // 2
     assert (tree.endpoints, tree.nodes - tree.endpoints) == (hosts, 5 * k**2 // 4)
@@ -298,7 +301,7 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
 def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
-    """Kim et al. 2008: N = a p (a h + 1) terminals; a = 4, p = h = 2 give 72 (Figure 5)."""
+    """A dragonfly has a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5)."""
     network = topology(f"DF{h},{hosts}")
     routers = 2 * h * (2 * h * h + 1)
     assert (network.endpoints, network.nodes) == (hosts * routers, (hosts + 1) * routers)
@@ -308,7 +311,7 @@ def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: in
     assert nx.is_isomorphic(inner, graph_of(topology(f"DF{h}")))
 
 
-def test_a_plug_in_family_declares_switches_by_their_first_letter() -> None:
+def test_a_plug_in_family_declares_switches_by_the_first_letter_of_their_labels() -> None:
     with restored_registries():
 
         @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")

@@ -39,7 +39,7 @@ MACHINES = (
         for spec in sorted(SMALL, key="S3".__ne__)
     ],
 )
-def test_times_of_all_algorithms_equal_the_event_simulation(
+def test_times_of_all_algorithms_equal_those_of_the_event_simulation(
     spec: str,
 ) -> None:
     """Synchronous times also equal the simulated costs.
@@ -88,7 +88,7 @@ def build(words: str, **arguments: Any) -> Schedule:
     ],
 )
 @pytest.mark.parametrize("machine", MACHINES[::2])
-def test_times_with_segments_messages_or_copies_equal_the_event_simulation(
+def test_times_with_segments_messages_or_copies_equal_those_of_the_event_simulation(
     words: str, arguments: dict[str, Any], machine: Numbers, execution: ExecutionModel
 ) -> None:
     assert_same_times(build(words, **arguments), execution, machine)
@@ -97,7 +97,7 @@ def test_times_with_segments_messages_or_copies_equal_the_event_simulation(
 @BOTH
 @given(data=st.data())
 @max_examples(60)
-def test_times_under_faults_equal_the_event_simulation(
+def test_times_under_faults_equal_those_of_the_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
     small = [base for base in BASES if base[0] in ("S3", "S4", "S3,1", "Q2")]
@@ -173,7 +173,7 @@ def test_a_source_can_resend_a_unit_before_the_unit_returns() -> None:
 @BOTH
 @given(data=st.data())
 @max_examples(40)
-def test_times_of_schedules_with_gaps_between_steps_equal_the_event_simulation(
+def test_times_with_gaps_between_steps_equal_those_of_the_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
     """The gaps arise because rows are moved to later steps."""
@@ -222,8 +222,8 @@ def test_times_equal_those_recorded_from_independent_simulators(
 
 
 @BOTH
-def test_times_are_exact_at_any_size(execution: ExecutionModel) -> None:
-    """Times are multiples of a tick. If they do not fit into int64, Python integers are used."""
+def test_times_of_any_size_are_exact(execution: ExecutionModel) -> None:
+    """Times are multiples of a tick. Times that do not fit into int64 are Python integers."""
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)
     assert huge.time == timing(judged, execution=execution).time * 10**30

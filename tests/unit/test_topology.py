@@ -239,7 +239,7 @@ def test_single_nodes_of_any_topology_follow_the_definition(
     assert t.neighbours(port, [rank]).tolist() == [t.rank(neighbour)]
 
 
-def test_the_labels_of_s12_use_the_letters_a_to_c_in_either_case() -> None:
+def test_the_labels_of_s12_use_the_letters_a_to_c_in_upper_or_lower_case() -> None:
     t = topology("S12")
     assert t.label(0) == "123456789abc"
     assert t.label(t.nodes - 1) == "cba987654321"
@@ -317,7 +317,7 @@ def test_ranks_that_are_not_integers_and_invalid_node_types_are_refused() -> Non
     ],
 )
 def test_labels_ranks_and_ports_that_do_not_exist_are_refused(spec: str, labels: list[str]) -> None:
-    """Several ranks are checked as strictly as a single rank."""
+    """A list of ranks is checked as strictly as a single rank."""
     t = topology(spec)
     for label in labels:
         for ask in (t.rank, t.node, t.distances):

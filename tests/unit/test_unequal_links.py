@@ -116,7 +116,7 @@ COLLECTIVES: list[Collective] = ["broadcast", "allgather", "scatter", "alltoall"
 def test_verdicts_and_counts_equal_those_of_the_oracle(
     data: st.DataObject, collective: Collective
 ) -> None:
-    """A schedule within the capacities is valid; mutated schedules get the oracle's verdict."""
+    """A schedule within the capacities is valid. Mutated schedules get the oracle's verdict."""
     flood = data.draw(floods(collective))
     assert assert_same_verdict(flood).violation is None
     if len(flood):
@@ -140,10 +140,10 @@ def test_times_equal_those_of_the_event_simulation(
 @pytest.mark.parametrize(
     ("values", "time"), [({"capacities": [1, 4]}, 280), ({"latencies": [5, 7]}, 340)]
 )
-def test_a_line_takes_the_times_computed_by_hand(
+def test_times_on_a_line_of_three_nodes_equal_those_computed_by_hand(
     values: dict[str, list[int]], time: int, execution: ExecutionModel
 ) -> None:
-    """The times are 164 + 100 + 64/4 and 164 + 5 + 164 + 7."""
+    """Capacities of 1 and 4 give 164 + 116, latencies of 5 and 7 give 169 + 171."""
     judged = sends(line(**values), (1, "a", "b", 0), (2, "b", "c", 0))
     assert timing(judged, 64, 100, 1, execution).time == time
 
@@ -171,7 +171,7 @@ def test_the_one_port_model_counts_packets_instead_of_units() -> None:
 
 
 def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units over a link of capacity 6 take 164; one unit over a latency of 50 takes 214."""
+    """Six units over a link of capacity 6 take 164. One unit over a latency of 50 takes 214."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)
@@ -192,10 +192,10 @@ def test_times_beyond_64_bits_stay_exact() -> None:
 
 @given(st.data(), st.sampled_from(COLLECTIVES), st.sampled_from(EXECUTION_MODELS))
 @max_examples(40)
-def test_no_complete_execution_beats_the_lower_bound(
+def test_no_complete_execution_is_faster_than_the_lower_bound(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
-    """The number of steps is compared too; a link carries at most its capacity per step."""
+    """Steps are compared as well as times. A link carries at most its capacity per step."""
     network = data.draw(networks())
     judged = data.draw(floods(collective, steps=12, network=network))
     run = simulate(judged)
@@ -237,7 +237,7 @@ def test_a_closed_form_is_refused_if_link_capacities_differ() -> None:
 
 
 def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
-    """A wider line is a link of a larger capacity."""
+    """A link with a larger capacity is drawn as a wider line."""
     network = starcast.network(
         [("a", "b"), ("b", "c"), ("a", "c")],
         name="wide",
@@ -263,7 +263,7 @@ def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
 
 
 def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
-    """The unused link has the latency 10^9, which exceeds 32 bits in ticks of 1/3."""
+    """In ticks of 1/3, the latency 10^9 of the unused link exceeds 32 bits."""
     network = line(latencies=[0, 10**9])
     judged = sends(network, (1, "a", "b", 0))
     for execution in EXECUTION_MODELS:

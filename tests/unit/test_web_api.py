@@ -245,7 +245,7 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """A forest equals the record's witness; a schedule takes as many steps as the record states."""
+    """A forest equals the record's witness. A schedule takes as many steps as the record states."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -409,7 +409,7 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """The Origin header does not suffice: browsers omit it for images and scripts."""
+    """The Origin header does not suffice, because browsers omit it for images and scripts."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -524,7 +524,7 @@ EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 @pytest.mark.slow
 def test_responses_agree_with_the_openapi_document(address: str) -> None:
-    """The databases are not running, so the status 503 is correct; other server errors are not."""
+    """Status 503 is correct, because no database is running. Other server errors are defects."""
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():

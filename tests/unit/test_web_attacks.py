@@ -215,6 +215,8 @@ UPGRADE = (
         UPGRADE,
     ],
 )
-def test_malformed_and_foreign_requests_are_refused(address: str, sent: bytes) -> None:
+def test_malformed_requests_upgrades_and_requests_for_other_hosts_are_refused(
+    address: str, sent: bytes
+) -> None:
     with connect(address, sent) as connection:
         assert connection.recv(12) == b"HTTP/1.1 400"
