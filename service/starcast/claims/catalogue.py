@@ -1,4 +1,4 @@
-"""Papers and claims with their sizes, read from the files of packs and joined with the checks."""
+"""Papers and their claims, read from the ``claims.toml`` of each pack and joined with checks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -116,7 +116,7 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return the given sizes for every level, for a claim about particular topologies."""
+    """Return sizes that are the same for every level, for a claim about particular topologies."""
     return Sizes(specs, specs, specs)
 
 
@@ -447,8 +447,8 @@ def covers(name: str, claim_id: str) -> bool:
     """Return whether a requested name selects the claim with the given id.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
-    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A stored claim
-    may no longer exist; its own id still selects it.
+    ``TS`` or ``NK.Tab1``, selects the ids that begin with this name followed by a dot or hyphen.
+    The id of a stored claim selects this claim even if no loaded pack contains the claim any more.
     """
     if claim_id == name:
         return True

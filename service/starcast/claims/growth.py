@@ -70,7 +70,7 @@ def log2(value: Number) -> Number:
 
 
 def sqrt(value: Number) -> Number:
-    """Return the square root as a float of high precision; `add_sqrt` keeps roots exact."""
+    """Return the square root as a float of high precision, even if the root is rational."""
     return mpmath.sqrt(_float(value))
 
 

@@ -102,7 +102,7 @@ class PackFile:
 
     Attributes:
         path: the path of the file.
-        text: the text of the file, in which errors find the line of a key.
+        text: the text of the file, from which `error` determines the line number of a key.
         key: the key of the paper, which is the prefix of its claim ids.
         paper: the table of the paper.
         claims: the tables of the paper's claims.

@@ -139,7 +139,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
     Args:
         verdicts: the verdicts to report.
-        about: provenance for the top of the page, as strings by label.
+        about: the provenance that the top of the page shows, as strings by label.
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]

@@ -420,7 +420,7 @@ class _Echo(logging.StreamHandler[TextIO]):
 
 
 class _Terminal:
-    """A `Reporter` that shows progress bars on a terminal; a task within a task has no bar."""
+    """A `Reporter` that shows progress bars on a terminal; a nested task has no bar."""
 
     def __init__(self) -> None:
         self._has_bar = False

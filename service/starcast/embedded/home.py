@@ -209,7 +209,9 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and the data that it protects do not exist.
+        """Return the password with the given name.
+
+        A missing password is created, unless the data that the password protects already exist.
 
         Args:
             name: the name of the password file.

@@ -411,7 +411,11 @@ class ClassArchive:
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
-        """Return whether the archive is missing and writable, and no recent attempt has failed."""
+        """Return whether to write the archive.
+
+        The archive is written if it is missing, its folder is writable, and no recent attempt has
+        failed.
+        """
         if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
             return False
         with suppress(OSError):
@@ -419,7 +423,11 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options that use the archive or, if it is missing, record classes."""
+        """Return the Java options that use the archive.
+
+        If the archive is missing, return the options that record classes for the archive, or no
+        options if the archive cannot be written.
+        """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
         # Recording slows down the start, so classes are recorded only if the archive can be

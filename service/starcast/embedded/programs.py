@@ -122,7 +122,7 @@ def is_open(folder: Path) -> bool:
 
 
 def readable_folder(folder: Path, account: Account) -> Path:
-    """Return the given folder if the account can read it, else the folder `SHARED`."""
+    """Return the given folder if the account can read it, otherwise the shared folder `SHARED`."""
     return folder if account is None or is_open(folder) else SHARED
 
 

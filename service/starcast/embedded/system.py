@@ -113,9 +113,9 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, account: Acc
 
     Args:
         command: the program and its arguments.
-        folder: the working directory, entered before the user changes.
-        log: the file to which the output is appended, opened before the user changes. So the
-            account needs no access to the paths of ``folder`` and ``log``.
+        folder: the working directory, entered before switching to the account.
+        log: the file to which the output is appended, opened before switching to the account. So
+            the account needs no access to the paths of ``folder`` and ``log``.
         account: the account to run as.
     """
     with log.open("ab") as output:
@@ -262,7 +262,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; if not, do not send a password to the port."""
+    """Return whether a process listens on a port. Check this before a password is sent there."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False

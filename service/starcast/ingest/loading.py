@@ -352,7 +352,10 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records, by `recorded_artifact`."""
+    """Return the state of each artifact that PostgreSQL records.
+
+    The keys are artifacts from `recorded_artifact`, which cannot be built.
+    """
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

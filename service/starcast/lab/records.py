@@ -202,7 +202,7 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show a record: its value and bound, the reason for the bound, and how it was found.
+        """Show a record: its value and bound, the reason for the bound, and its searches.
 
         Args:
             problem: a problem, such as one-port-broadcast.
@@ -514,7 +514,10 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record of each problem and topology, which is the best."""
+    """Return the last record in the list for each problem and topology.
+
+    The best known record of a problem on a topology is the last in the list.
+    """
     return list({record.id: record for record in records}.values())
 
 

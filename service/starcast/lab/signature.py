@@ -27,7 +27,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Shell:
-    """Annotation metadata that says how a parameter of an operation appears on the command line.
+    """Annotation metadata that specifies how a parameter of an operation appears in the shell.
 
     Attributes:
         type: the type on the command line, if Python accepts more types: ``str`` for

@@ -314,7 +314,9 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return the error for a schedule that violates its port model or misses units without faults.
+    """Return the error for a schedule that violates its port model or leaves units undelivered.
+
+    Undelivered units are an error only in an execution without faults.
 
     Return None if the execution succeeded.
     """

@@ -413,7 +413,7 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
     Otherwise the server would return an empty result without giving the reason.
 
     Returns:
-        The values, with labels as they are stored.
+        The values; node labels have the form in which the graph stores them.
     """
     checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
     if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):

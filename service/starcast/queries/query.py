@@ -81,7 +81,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return a list for each field of the header, by name: the field's text, then its items."""
+    """Return, by field name, a list with the text of each header field, followed by its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -356,7 +356,7 @@ class Query:
     def _older(self) -> "tuple[list[int], Query] | None":
         """The first Neo4j release that can run this query, and the query for older releases.
 
-        None if the file has only one statement.
+        The value is None if the file has only one statement, which runs on all releases.
         """
         match = _OLDER.search(self.text)
         if match is None:

@@ -114,7 +114,10 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row counts of nonempty tables, by name, without tables that are never empty."""
+    """Return the row counts of nonempty tables, by name.
+
+    Tables that are never empty, even in a new store, are omitted.
+    """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 

@@ -1,7 +1,7 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-Checks are written in the form in which PostgreSQL prints them. No check refers to another table, so
-the tables of a dump can be restored in any order.
+CHECK constraints are written in the form in which PostgreSQL prints them. No CHECK constraint
+refers to another table, so the tables of a dump can be restored in any order.
 """
 
 import inspect

@@ -159,9 +159,9 @@ class Rows:
             size: maximum number of rows per batch.
 
         Yields:
-            One batch, or two batches without a common node that can be written at the same time:
-            one with rows within the first half of the nodes, in the order of substars, the other
-            within the second half.
+            One batch, or two batches that can be written at the same time, because they have no
+            common node. Of two batches, one has rows within the first half of the nodes, and the
+            other has rows within the second half. The nodes are halved in the order of substars.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)

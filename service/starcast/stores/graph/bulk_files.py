@@ -329,7 +329,7 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
     """Write one value into each line, starting at byte ``offset`` of the line.
 
     Args:
-        lines: the lines of an import file, uint8 ``[lines, length of a line]``; changed in place.
+        lines: the lines of an import file, uint8 ``[lines, length of a line]``; modified in place.
         offset: the index of the first byte.
         values: one value per line, all with the same number of bytes.
     """
@@ -342,10 +342,10 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
 def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
-    """Write a number into each line of an import file, with leading zeros; see `_fill`.
+    """Write one number with leading zeros into each line, starting at byte ``offset`` of the line.
 
     Args:
-        lines: the lines; changed in place.
+        lines: the lines, uint8 ``[lines, length of a line]``; modified in place.
         offset: the index of the first byte.
         width: the number of digits.
         values: one number per line.

@@ -45,11 +45,11 @@ class BoltWriter:
     """A writer over Bolt: two transactions run at a time, each of which writes a batch with UNWIND.
 
     The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
-    on the machine. A batch has few nodes, none of which is in the batch written at the same time
-    (`Rows.batches`), and is grouped by start node, so that each start node is looked up once
-    (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
-    error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
-    comparison of counts and checksums detects this rare case.
+    on the machine. A batch has few nodes, and shares no node with the batch that is written at the
+    same time (`Rows.batches`). The rows of a batch are grouped by start node, so that each start
+    node is looked up once (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch
+    after a transient error. If a commit succeeded but its confirmation was lost, the batch is
+    written twice; the comparison of counts and checksums detects this rare case.
 
     Args:
         graph: the database to write to.
