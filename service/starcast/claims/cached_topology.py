@@ -1,4 +1,4 @@
-"""Topologies for checks: cached objects, and arrays computed directly from definitions.
+"""Topologies for checks, with cached objects and with arrays computed from definitions.
 
 `CachedTopology` provides the forests and schedules of the catalogue, and arrays that are computed
 from the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
@@ -161,7 +161,10 @@ class CachedTopology:
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return a named array, such as ``distances by search``; create it if it is not cached."""
+        """Return the array with the given name, such as ``distances by search``.
+
+        If no array of this name is cached, ``create`` returns a new array, which is cached.
+        """
         return self.objects.get_or_create("array", (name, self.spec), create)
 
     def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:

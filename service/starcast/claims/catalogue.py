@@ -129,7 +129,9 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n.
+    """Return a sort key for a spec. Star graphs, (n,k)-stars and hypercubes are sorted by n.
+
+    Of topologies with the same n, star graphs come first, and (n,k)-stars are sorted by k.
 
     Other families are sorted by the number of nodes, because their n may have any meaning.
     """
@@ -140,7 +142,9 @@ def size_order(spec: str) -> tuple[int, int, int]:
 
 
 def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the specs of topologies, each once and in size order; ties keep their order.
+    """Return the specs of topologies in size order, without repetition.
+
+    Specs with the same sort key keep their order.
 
     Raises:
         InputError: a spec is not a topology.

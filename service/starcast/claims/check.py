@@ -412,7 +412,7 @@ def _along(quotient: Callable[..., Number], k_of_n: Callable[[int], int], n: int
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """Return values as an array; fractions stay exact as an array of objects."""
+    """Return values as an array; fractions are kept exact in an array of type object."""
     if isinstance(values, Fraction):
         return np.array(values, dtype=object)
     if isinstance(values, list | tuple) and any(isinstance(value, Fraction) for value in values):
@@ -433,7 +433,7 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return measured values as text: all if there are few, else the smallest and the largest."""
+    """Return all measured values as text or, if there are many, the smallest and the largest."""
     flat = values.ravel()
     if not len(flat):
         return "none"

@@ -332,7 +332,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return the columns of a claim's verdict; an empty row if the verdict is None."""
+    """Return the columns of a claim's verdict, or an empty row if the verdict is None."""
     if verdict is None:
         return {}
     return {

@@ -93,7 +93,7 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter for an option of a command; without the option, its value is None."""
+    """Return a parameter for an option of a command. The default of the parameter is None."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

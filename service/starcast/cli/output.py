@@ -115,7 +115,7 @@ def emit(
 
 
 def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
-    """Write named values to stdout: as an object in JSON, else as a table with a row per value."""
+    """Write named values to stdout, as a JSON object or as a table with one row per value."""
     if output is Format.JSON:
         _print_json(dict(properties))
         return
@@ -185,7 +185,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
-    """Return whether a table fits on the terminal; a table in a file may have any width."""
+    """Return whether a table fits on the terminal; True if stdout is a file."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 

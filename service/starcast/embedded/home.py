@@ -335,7 +335,7 @@ class Server(ABC):
         return system.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
-        """Return this server's port in the settings; None if any port may be used."""
+        """Return this server's port in the settings, or None if any port may be used."""
         port: int | None = getattr(settings, f"{self.name}_port")
         return port
 

@@ -7,7 +7,8 @@ procedures that are not built in. If root starts the server, it runs as the syst
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, ``data`` is the current
 directory. The file is written atomically, so it always names exactly one directory. Every other
-data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
+data directory is stale, which means that an interrupted import has left the directory, or that a
+newer directory has replaced it.
 
 An archive of Java classes reduces the CPU time of a Neo4j start by a third. Without the archive,
 Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of

@@ -67,10 +67,10 @@ class ServerStatus:
 
     Attributes:
         server: the name of the server.
-        state: the state of the server. ``starting`` includes a server left behind by an interrupted
-            start; ``not responding`` means that the process is alive but does not answer, for
-            example because it is frozen; ``cannot write`` means that the server answers but refuses
-            to write, for example after a full disk.
+        state: the state of the server. ``starting`` includes a server that an interrupted start has
+            left running; ``not responding`` means that the process is alive but does not answer,
+            for example because it is frozen; ``cannot write`` means that the server answers but
+            refuses to write, for example after a full disk.
         pid: the process id of the server. The attributes from ``pid`` to ``memory_mb`` are None
             unless ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.
@@ -478,7 +478,10 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files shared by all users cannot be removed, or an empty string."""
+    """Return the reason why files shared by all users cannot be removed.
+
+    The result is an empty string if these files can be removed.
+    """
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

@@ -215,7 +215,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """Return a free TCP port on loopback: the preferred port if it is free, else another port."""
+    """Return the preferred TCP port on loopback if it is free, otherwise another free port."""
     for port in (preferred or 0, 0):
         with socket.socket() as probe:
             # Like the servers, treat a port in TIME_WAIT after a restart as free.
@@ -231,7 +231,7 @@ def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
 
     Args:
         wanted: the port in the settings; None for any port.
-        preferred: the port to return if it is free and no port is wanted.
+        preferred: the port to return if ``wanted`` is None and this port is free.
         title: the name of the server in the error message.
 
     Raises:

@@ -1,4 +1,4 @@
-"""PostgreSQL and Neo4j, the lock for changing them, and the states of artifacts in PostgreSQL."""
+"""Connections to both stores, the lock for changing the stores, and the states of artifacts."""
 
 import uuid
 from collections.abc import Iterable, Iterator

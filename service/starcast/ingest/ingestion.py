@@ -75,7 +75,7 @@ def ingest(
     on_stage: OnStage = ignore_stage,
     method: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
-    """Store those artifacts of a plan that are not stored yet.
+    """Build, verify and store the artifacts of a plan that are not stored yet.
 
     Args:
         stores: both stores, open.

@@ -498,7 +498,9 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: on request or, with ``auto``, if an import is possible and better.
+    """Return whether to use an import instead of Bolt.
+
+    An import is used if it is requested or, with the method ``auto``, if it is possible and better.
 
     Raises:
         InputError: an import is requested, but Neo4j is not the embedded server.

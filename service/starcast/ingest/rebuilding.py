@@ -238,7 +238,7 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached, and holds no artifacts unless ``replace`` is True."""
+    """Check that Neo4j can be reached and, unless ``replace`` is True, holds no artifacts."""
     with Graph.open(graph_address(settings)) as graph:
         if replace:
             return

@@ -286,7 +286,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return the stored form of an id: normalized, a network's name replaced by its spec."""
+        """Return an id in normalized form, with the name of a network replaced by its spec."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))

@@ -202,7 +202,7 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show a record: its value and bound, the reason for the bound, and its searches.
+        """Show a record's value and bound, the reason for the bound, and the record's searches.
 
         Args:
             problem: a problem, such as one-port-broadcast.

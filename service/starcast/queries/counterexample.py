@@ -163,7 +163,10 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to a number counted from 0; None if invalid."""
+    """Convert a number counted from ``first`` to a number counted from 0.
+
+    Return None if the value is not such a number.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first

@@ -309,7 +309,7 @@ class Measurements(pydantic.BaseModel):
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology as text: ``0.012`` or ``> 30``; "" if unknown."""
+        """Return a query's seconds on a topology, such as ``0.012`` or ``> 30``; "" if unknown."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]

@@ -37,7 +37,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
     Args:
         name: the parameter's name, for messages.
         given: any value; ranges, sets, tuples and arrays become lists.
-        depth: number of nested lists and maps around the value.
+        depth: number of lists and maps in which the value is nested.
 
     Raises:
         InputError: Neo4j cannot represent the value.

@@ -85,7 +85,7 @@ def build_subgraph(
 
 
 def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
-    """Return the ranks of nodes, given by a label or a list of labels; None is skipped."""
+    """Return the ranks of nodes given by a label or a list of labels; skip labels that are None."""
     labels = value if isinstance(value, list) else [value]
     return [rank_of(str(label)) for label in labels if label is not None]
 

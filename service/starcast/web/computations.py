@@ -1,7 +1,7 @@
 """Functions that compute topologies, forests and schedules for requests, in worker processes.
 
 `starcast.web.workers` runs these functions. Forests and schedules are cached, because a page
-requests several arrays of each.
+requests several arrays of the same forest or schedule.
 """
 
 import json

@@ -229,7 +229,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an ``Origin`` header, or "", which equals no host, if malformed."""
+    """Return host and port of an ``Origin`` header.
+
+    Return "", which equals no host, if the header is malformed.
+    """
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:

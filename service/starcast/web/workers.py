@@ -211,7 +211,7 @@ class Workers(Pool[_Worker]):
             self._fill(slot)
 
     def close(self) -> None:
-        """Kill all workers, so that all running computations fail."""
+        """Kill all workers, which makes running computations fail."""
         self._is_closed = True
         for slot in self.slots:
             if slot.item is not None:

@@ -302,7 +302,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of a table's columns in a backup: all except generated columns."""
+    """Return the sorted names of the columns that a backup holds: all but generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -375,7 +375,10 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return a table's row count and the sum of its row hashes; the order of rows is irrelevant."""
+    """Return a table's row count and its checksum, which is the sum of the hashes of its rows.
+
+    The checksum does not depend on the order of the rows.
+    """
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))

@@ -147,7 +147,10 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column for a parent row's key; deleting the parent deletes the row."""
+    """Return a primary-key column that refers to a parent row.
+
+    PostgreSQL deletes a row together with its parent.
+    """
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 

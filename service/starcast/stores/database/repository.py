@@ -78,7 +78,7 @@ def require(row: Stored | None, noun: str, missing: str) -> Stored:
     Args:
         row: the row, or None.
         noun: the kind of object that was requested, such as ``run``.
-        missing: the end of the message: ``7 is stored`` for "no run 7 is stored".
+        missing: the end of the error message, such as ``7 is stored`` in "no run 7 is stored".
 
     Raises:
         NotFoundError: the row is None.

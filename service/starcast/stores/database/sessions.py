@@ -301,7 +301,7 @@ class Lock:
     pid: int
 
     def verify(self, session: Session | Connection) -> None:
-        """Check on the server that the lock is still held; the lock is lost with its connection.
+        """Check on the server that the connection still holds the lock.
 
         Raises:
             UnavailableError: the connection was lost.

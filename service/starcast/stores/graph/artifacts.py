@@ -1,4 +1,4 @@
-"""Artifacts as the graph stores them: a node, and relationships as rows of numpy arrays.
+"""Artifacts in the form that the graph stores: a node, and relationships as rows of arrays.
 
 A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
 values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a

@@ -87,7 +87,10 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
 
 
 def read_owner(graph: Graph) -> tuple[str, int] | None:
-    """Return the id of the paired database and the graph's schema version, or None if unpaired."""
+    """Return the id of the paired database and the schema version of the graph.
+
+    The result is None if the graph is not paired.
+    """
     rows = graph.read(
         f"MATCH (s:{STORE.name}) WHERE s.schema IS NOT NULL RETURN toStringOrNull(s.id) AS id, "
         "coalesce(toIntegerOrNull(s.schema), 0) AS version LIMIT 1"
@@ -131,7 +134,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph is empty; any nodes would belong to another program."""
+    """Check that an unpaired graph is empty, because its nodes would belong to another program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -172,7 +175,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index that exists in the graph serves the purpose of a declared index."""
+    """Return whether an existing index of the graph has the properties of a declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}

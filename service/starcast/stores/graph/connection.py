@@ -330,7 +330,7 @@ class Graph:
             raise _malformed(self.uri, str(error)) from None
 
     def _read_status_message(self) -> str:
-        """Return why the server closed the database, such as a full disk; empty if unknown."""
+        """Return the reason why the server closed the database, or an empty string if unknown."""
         drivers_errors = (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError)
         with suppress(*drivers_errors), self.driver.session(database="system") as session:
             rows = session.run("SHOW DATABASE $name YIELD statusMessage", name=self.database)
@@ -438,7 +438,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value in a result: nodes and relationships become dicts, paths become lists.
+    """Convert a value of a result to dicts (nodes and relationships) and lists (paths).
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

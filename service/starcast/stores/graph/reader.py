@@ -142,7 +142,9 @@ def _variable(element: Element) -> str:
 
 
 def _sums(element: Element, first: str) -> str:
-    """Return Cypher for the count and checksum of nodes or relationships; invalid elements add 0.
+    """Return Cypher for the number and the checksum of nodes or relationships.
+
+    An element with invalid properties adds 0 to the checksum.
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
