@@ -82,7 +82,7 @@ def divide(value: Number, by: Number) -> Number:
 
 
 def ceil(value: Number) -> Number:
-    """Return the ceiling; a huge value is returned unchanged, as its fractional part is unknown."""
+    """Return the ceiling. A huge value is returned unchanged: its fractional part is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
     return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
@@ -94,7 +94,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exact for a small fraction, otherwise four digits."""
+    """Return a number as text, exactly if it is a small fraction, otherwise with four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

@@ -113,7 +113,10 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
-    """Count the claims with each verdict, by paper; a conjunction counts as one claim."""
+    """Return the number of claims with each verdict, by paper and verdict.
+
+    A conjunction counts as one claim.
+    """
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
@@ -181,7 +184,10 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows of failing claims, except conjunctions; their failing parts are included."""
+    """Return the rows of all failing claims that are not conjunctions.
+
+    The failing parts of conjunctions are included.
+    """
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 

@@ -106,7 +106,7 @@ def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[
 
 
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a conjunction of claims: the verdict on its worst part.
+    """Return the verdict on a conjunction of claims, which is the worst verdict on its parts.
 
     If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise,
     if a part is not checkable, neither is the conjunction. Otherwise, if a part holds as a bound,

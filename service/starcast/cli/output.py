@@ -192,7 +192,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns that fit on the terminal; optional columns are removed in order.
+    """Return the columns that fit on the terminal, after removing optional columns in order.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -308,10 +308,10 @@ def _fold(text: str, width: int) -> list[str]:
 def _column_widths(
     columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
 ) -> list[int] | None:
-    """Return widths of columns that break no word, or None if the terminal is too narrow for them.
+    """Return the widths of columns, or None if the terminal is too narrow.
 
-    Every column has at least the width of its longest word, such as an id. The widest columns wrap
-    first. Without a terminal, no column wraps.
+    Every column has at least the width of its longest word, such as an id, so that no word is
+    broken. The widest columns wrap first. Without a terminal, no column wraps.
     """
     complete = [
         max(len(name), *(len(line[index]) for line in cells), 0)

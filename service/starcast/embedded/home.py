@@ -198,7 +198,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the lock of `locked`, with its duration so far."""
+        """The task of the process that holds the lock of `locked`, and the task's age."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 

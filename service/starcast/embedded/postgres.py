@@ -127,7 +127,10 @@ class Postgres(Server):
         return system.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port; if so, create the roles and the database."""
+        """Return whether the server answers on a port.
+
+        If the server answers, create the roles and the database.
+        """
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 

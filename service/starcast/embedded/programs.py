@@ -127,7 +127,10 @@ def readable_folder(folder: Path, account: Account) -> Path:
 
 
 def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
-    """Return a folder with programs that the account can read: ``site``, or a copy of its parts.
+    """Return a folder with programs that the account can read.
+
+    The folder is ``site`` if the account can read the parts, otherwise a folder with a copy of the
+    parts.
 
     Args:
         site: the folder that contains the parts, such as site-packages.

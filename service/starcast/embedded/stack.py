@@ -289,7 +289,7 @@ def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
-    """End every process of the given servers, except the process with the id ``spare``.
+    """End every process of the given servers, except the process with the process id ``spare``.
 
     Returns:
         For each server that was running, by title: True if the server ended without being killed.

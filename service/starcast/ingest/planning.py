@@ -405,7 +405,7 @@ def list_estimates(artifacts: Iterable[Artifact]) -> Table:
 
 
 class ChosenMethod(NamedTuple):
-    """A load method, ``bolt`` or ``import``, and one sentence with the reason for the choice."""
+    """A load method (``bolt`` or ``import``), and one sentence with the reason for the choice."""
 
     method: LoadMethod
     reason: str
@@ -498,7 +498,7 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to use an import instead of Bolt.
+    """Return whether an import is used instead of Bolt.
 
     An import is used if it is requested or, with the method ``auto``, if it is possible and better.
 

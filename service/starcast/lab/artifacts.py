@@ -212,8 +212,8 @@ class Artifacts(Connection):
 
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
         Forests and schedules depend on their topology, and schedules also on their forest. A
-        network that a stored run or record uses is deleted from Neo4j, but its definition stays in
-        PostgreSQL. If such a network is not in Neo4j, the command fails.
+        network that a stored run or record uses is deleted from Neo4j, but the definition of the
+        network stays in PostgreSQL. If such a network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. Such an import is faster

@@ -93,7 +93,7 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict for ``**axes``, whose items, one per axis, become options.
+    """Return a TypedDict for ``**axes``. It has one item per axis, which becomes an option.
 
     Args:
         names: the names of the axes.

@@ -146,7 +146,9 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, artifact_id: str) -> str:
-    """Return the command that stores an artifact or, if its id is invalid, lists stored artifacts.
+    """Return the command that stores an artifact.
+
+    If the id is invalid, return the command that lists the stored artifacts of this kind.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.

@@ -482,5 +482,5 @@ def _release(version: str) -> list[int]:
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Return a query after its checks; the result is cached for the same path and text."""
+    """Return a query that has passed its checks. Results are cached by path and text."""
     return Query(path, text)

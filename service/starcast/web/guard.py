@@ -3,9 +3,9 @@
 The middleware also converts a format suffix of an API path (``/forests.csv``) to the parameter
 ``format``.
 
-A page of another site must neither read data of this server nor make it compute. Browsers let such
-a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
-own host name.
+A page of another site must neither read data of this server nor start computations on the server.
+Browsers let such a page send requests to this machine. The requests contain the origin of the page
+or, after DNS rebinding, the host name of the page.
 """
 
 import hashlib

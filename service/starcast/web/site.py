@@ -1,4 +1,4 @@
-"""Write a static site: render the pages of the web application, follow links, and save files.
+"""Write a static site by rendering the pages of the web application and following their links.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page

@@ -1,7 +1,8 @@
 """Run computations in worker processes; a worker that exceeds the time limit is killed.
 
-A computation takes seconds on the largest topologies, and may never end if it calls a plug-in. A
-thread cannot be stopped, so computations run in separate processes, whose memory is limited too.
+A computation takes seconds on the largest topologies, and might never end if it calls a plug-in.
+Threads cannot be stopped, so computations run in separate processes. The memory of these processes
+is limited too.
 """
 
 import resource

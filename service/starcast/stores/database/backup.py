@@ -5,8 +5,9 @@ table, the number of rows and a checksum. For each table, a member ``TABLE.copy`
 of PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same
 snapshot of the database. Backups in the first format hold a ``pg_dump`` dump instead.
 
-A backup holds only rows. Migrations create the tables, and nothing in the file is executed: a dump
-is only decoded. A restored database is accepted only if its tables match the manifest's checksums.
+A backup holds only rows. Migrations create the tables. Nothing in a backup file is executed, and a
+dump is only decoded. A restored database is accepted only if its tables match the manifest's
+checksums.
 """
 
 import re

@@ -224,7 +224,10 @@ def copy_steps(
 
 
 def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
-    """Return the step profile of a run, in the order of steps; empty if the run is not stored."""
+    """Return the step profile of a run, in the order of steps.
+
+    The profile is empty if the run is not stored.
+    """
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
 

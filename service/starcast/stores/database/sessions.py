@@ -1,9 +1,9 @@
 """Connections to PostgreSQL: sessions, COPY, advisory locks, and the detection of silent servers.
 
-TCP detects a dead network by keepalives and unacknowledged data, but not a paused server or a proxy
-that forwards nothing: their operating system still acknowledges data. A statement can take a long
-time, so silence alone is not an error: after `SILENT_SECONDS`, a second connection checks whether
-the server still answers.
+TCP detects a dead network by keepalives and unacknowledged data. TCP does not detect a paused
+server or a proxy that forwards nothing, because the operating system still acknowledges data. A
+statement can take a long time, so silence alone is not an error. After `SILENT_SECONDS`, a second
+connection checks whether the server still answers.
 """
 
 import logging
@@ -250,7 +250,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that an engine from `lock_store` still holds the lock; do nothing for other engines.
+    """Check that an engine yielded by `lock_store` still holds the lock; accept other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
