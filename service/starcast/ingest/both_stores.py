@@ -84,7 +84,7 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
         engine: PostgreSQL, if it is already connected and its schema is checked.
 
     Raises:
-        UnavailableError: a server is not running or refuses the login.
+        UnavailableError: a server is not running or rejects the login.
         RejectedError: PostgreSQL's schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:

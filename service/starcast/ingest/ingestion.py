@@ -1,7 +1,7 @@
 """Ingest artifacts into both stores, and drop (delete) them.
 
-Ingests and drops use Bolt or an offline import, whichever is faster. Deleting the rows of
-S10 takes minutes and does not make Neo4j's files smaller, so a large artifact is dropped from the
+Ingests and drops use Bolt or an offline import, whichever is faster. Deleting the rows of S10 takes
+minutes and does not make Neo4j's files smaller. A large artifact is therefore dropped from the
 embedded Neo4j by importing all other artifacts into a new store.
 """
 

@@ -5,8 +5,8 @@ be built again, so no data of starcast are lost, and a backup contains only Post
 of other programs in Neo4j are deleted only on request; a rebuild over Bolt deletes only other
 programs' relationships at recreated nodes.
 
-Over Bolt, all artifacts to rebuild are first deleted. Each artifact has the state ``failed``, with
-the reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild
+Over Bolt, all artifacts to rebuild are first deleted. Until an artifact has been recreated, its
+state is ``failed`` and its recorded error is `REBUILDING`. After an interruption, the next rebuild
 recreates all remaining artifacts, and an ingest recreates the artifacts that it requests.
 """
 

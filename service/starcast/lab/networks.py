@@ -188,7 +188,7 @@ class Networks(Artifacts):
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
-                The layout ``levels`` starts from this root, too.
+                The levels of the layout ``levels`` are counted from the same root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
 

@@ -69,7 +69,7 @@ def run(
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
+        InputError: a value cannot be computed, the server rejects the Cypher, or the columns differ
             from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.

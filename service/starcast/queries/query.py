@@ -5,8 +5,9 @@ header have a fixed order, and each occurs at most once; `docs/queries.md` shows
 
 Statements that write are refused before they are sent to the server. The server would also refuse
 to write, because statements run in read transactions, and the embedded server restricts procedures
-and LOAD CSV. The check here needs no server, and protects servers whose settings permit more. The
-check searches the text for keywords, so a name that is also a keyword needs backticks.
+and LOAD CSV. The check here needs no server, and also protects servers whose settings do not
+restrict procedures and LOAD CSV. The check searches the text for keywords, so a name that is also a
+keyword needs backticks.
 """
 
 import json

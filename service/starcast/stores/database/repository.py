@@ -2,7 +2,7 @@
 
 Every function works in the given session and leaves the commit to
 `starcast.stores.database.sessions.open_session`. Only forests and schedules that pass their checks
-are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the constructions.
+are stored. Listings read the view `ARTIFACT`, and import neither numpy nor the constructions.
 """
 
 from collections import defaultdict

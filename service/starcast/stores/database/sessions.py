@@ -181,7 +181,7 @@ def connect(url: URL) -> Engine:
     """Return an engine for a database after opening a first connection.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login, lacks the database, or is
+        UnavailableError: the server cannot be reached, rejects the login, lacks the database, or is
             not PostgreSQL.
     """
     engine = create_engine(
@@ -263,7 +263,7 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold the lock of a store: shared to write rows, exclusively to replace the entire store.
+    """Hold the lock of a store, in shared mode to write rows, exclusively to replace the store.
 
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
@@ -389,7 +389,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the tasks of the other processes that hold the lock with this name."""
+    """Return a description of the tasks of other processes that hold the lock with this name."""
     # The server shows the times of a process only to the role of that process.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)

@@ -148,7 +148,7 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each index or constraint that is missing in the graph or differs from the schema."""
+    """Return a sentence for each index or constraint that is missing or differs from the schema."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -246,7 +246,7 @@ def _quote(name: str) -> str:
 
 
 def describe_undeclared(graph: Graph) -> list[str]:
-    """Describe all nodes and relationships that the schema does not declare."""
+    """Return descriptions of all nodes and relationships that the schema does not declare."""
     nodes, types = _count_undeclared(graph)
     return [*_describe_nodes(nodes), *_describe_relationships(types)]
 
@@ -254,7 +254,7 @@ def describe_undeclared(graph: Graph) -> list[str]:
 def describe_losses(
     graph: Graph, topologies: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Describe the data of other programs that a rebuild or an import would keep or delete.
+    """Return descriptions of other programs' data that a rebuild or an import keeps or deletes.
 
     The nodes of the replaced topologies are deleted with all their relationships, including those
     that other programs have created. The nodes of other programs are kept. An offline import

@@ -112,7 +112,7 @@ class Graph:
 
         Raises:
             InputError: the URI is malformed.
-            UnavailableError: the server is not running, refuses the login or lacks the database.
+            UnavailableError: the server is not running, rejects the login or lacks the database.
             RejectedError: the server is not Neo4j, or is too old.
         """
         graph = cls(address)
@@ -300,7 +300,7 @@ class Graph:
         """Translate driver errors into starcast errors.
 
         Raises:
-            UnavailableError: the server is not running, closed the connection, refuses the login
+            UnavailableError: the server is not running, closed the connection, rejects the login
                 or lacks the database.
             LimitError: time, memory or disk space is exhausted.
             InputError: the statement is invalid, or writes in a read transaction.
