@@ -242,9 +242,9 @@ class ClaimCheck(CachedTopology):
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
-            quotient: function of n (of the dimension for hypercubes, of n and k for (n,k)-stars),
-                maximized over all other parameters. The function must work for huge n, using the
-                functions of `starcast.claims.growth`.
+            quotient: function of n for star graphs, of the dimension for hypercubes, and of n and k
+                for (n,k)-stars. It returns the maximum over all other parameters. The function must
+                use the functions of `starcast.claims.growth`, so that it works for huge n.
         """
         is_nk_star = self.topology.family == "nk-star"
         value = quotient(*self.n_and_k) if is_nk_star else quotient(self.n)

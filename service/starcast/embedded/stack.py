@@ -158,7 +158,7 @@ def _check_ports(settings: Settings) -> None:
 
 
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
-    """Check that running servers have the requested ports, and Neo4j Browser if requested."""
+    """Check that running servers use the requested ports and, if requested, serve Neo4j Browser."""
     restart = "run 'starcast down', then this command again"
     for server in all_servers(home):
         wanted = server.wanted_port(settings)

@@ -2,10 +2,10 @@
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
 root starts them, they run as the system user ``starcast``. That user might be unable to traverse
-the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
-change the modes of these folders. So the working directory is set before switching to that user,
-and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
-reason, logs and passwords are passed as open files. Only programs are started by path;
+the folders above the home folder, such as ``/root`` or pytest's temporary folders, and starcast
+must not change the modes of these folders. So the working directory is set before switching to that
+user, and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the
+same reason, logs and passwords are passed as open files. Only programs are started by path;
 `starcast.embedded.programs` copies them if that user cannot read their folder.
 
 A process id does not identify a server: after a crash, another process may get the same id. So a

@@ -30,8 +30,8 @@ class Stores:
     """The connections to PostgreSQL and Neo4j.
 
     Attributes:
-        engine: PostgreSQL, with a checked schema.
-        graph: Neo4j.
+        engine: the engine for PostgreSQL, whose schema has been checked.
+        graph: the connection to Neo4j.
         batch: maximum number of rows per transaction in Neo4j.
         embedded: the settings, if Neo4j is the embedded server, which starcast may stop and whose
             store it may replace; otherwise None.
@@ -81,7 +81,8 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
 
     Args:
         settings: the settings that name the servers.
-        engine: PostgreSQL, if it is already connected and its schema is checked.
+        engine: the engine for PostgreSQL, if PostgreSQL is already connected and its schema
+            checked.
 
     Raises:
         UnavailableError: a server is not running or rejects the login.

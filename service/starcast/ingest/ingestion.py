@@ -90,9 +90,9 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
             artifacts that are already complete are kept.
-        RejectedError: a verification failed: the artifact is not stored, and artifacts that are
-            already complete are kept. Or a user's forest has the id of a stored forest with
-            different trees: nothing was written.
+        RejectedError: a verification failed, and the artifact is not stored, but artifacts that are
+            already complete are kept; or a user's forest has the id of a stored forest with
+            different trees, and nothing was written.
         LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
             written.
         InputError: an import is requested, but Neo4j is not the embedded server.

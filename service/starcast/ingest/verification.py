@@ -212,7 +212,7 @@ def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
 
 
 def _node_name(topology: Topology, key: Any) -> str:
-    """Return the label of the node with the given key; if there is none, return the key as text."""
+    """Return the label of the node with the given key, or the key if there is no such node."""
     rank = key - first_key(topology) if isinstance(key, int) else -1
     return topology.label(rank) if 0 <= rank < topology.nodes else f"the key {key}"
 

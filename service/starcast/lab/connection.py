@@ -119,7 +119,7 @@ class Connection:
         """Write a plug-in file to edit, with a working construction, algorithm or family.
 
         Args:
-            kind: what the plug-in defines: construction, algorithm or family.
+            kind: kind of the plug-in: construction, algorithm or family.
             name: name of the construction, algorithm or family in lower case, such as my-trees.
             folder: folder of the file (default: the working directory).
 
@@ -408,7 +408,7 @@ class Administration(Connection):
         postgres_owner. In Python, ``connect(start=True)`` upgrades the embedded stack.
 
         Returns:
-            The revision before and after the upgrade: ``previous``, ``revision``.
+            The revision before the upgrade (``previous``) and after the upgrade (``revision``).
 
         Raises:
             RejectedError: a newer version of starcast has created the tables, or they do not

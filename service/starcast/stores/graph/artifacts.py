@@ -279,7 +279,7 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at the given nodes, each once, from its lower-rank end."""
+    """Return each link at the given nodes once, from its lower-rank end to its higher-rank end."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)

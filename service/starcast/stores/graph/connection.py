@@ -74,7 +74,7 @@ class QueryResult:
     Attributes:
         columns: names of the columns, in the order of the statement.
         rows: the rows, up to the row limit.
-        more: whether the result has further rows, which exceed the row limit.
+        more: whether the result has more rows than the row limit permits.
         notices: notifications of the server.
         plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.

@@ -359,7 +359,9 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes less than a batch; return the number of deletions.
+    """Repeat a Cypher statement until it deletes fewer elements than a batch has.
+
+    Return the number of deleted elements.
 
     Args:
         graph: the database.
