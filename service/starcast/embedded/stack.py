@@ -5,9 +5,9 @@ downloaded and written files.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may hold other files too. Programs in ``/var/cache/starcast`` and the system
-user are shared by all users of the machine: they are removed only by root, only if starcast created
-them, and not while a server of another home is running.
+home or a cache folder may hold other files too. All users of the machine share the system user and
+the programs in ``/var/cache/starcast``. Only root can remove these programs and this user, only if
+starcast created them, and only while no server of another home is running.
 """
 
 import os
@@ -68,9 +68,9 @@ class ServerStatus:
     Attributes:
         server: the name of the server.
         state: the state of the server. ``starting`` includes a server that an interrupted start has
-            left running; ``not responding`` means that the process is alive but does not answer,
-            for example because it is frozen; ``cannot write`` means that the server answers but
-            refuses to write, for example after a full disk.
+            left running. ``not responding`` means that the process is alive but does not answer,
+            for example because the process is frozen. ``cannot write`` means that the server
+            answers but refuses to write, for example after a full disk.
         pid: the process id of the server. The attributes from ``pid`` to ``memory_mb`` are None
             unless ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.

@@ -161,8 +161,9 @@ def lock_stores(
 class LoadState(StrEnum):
     """State of an artifact in PostgreSQL's table ``materialization``.
 
-    ``planned``: being built; ``loading``: being written to the stores, or deleted from them;
-    ``complete``: verified and usable; ``failed``: abandoned, with the reason in ``error``.
+    An artifact is ``planned`` while it is being built, and ``loading`` while it is being written to
+    the stores or deleted from the stores. It is ``complete`` when it has been verified and can be
+    used. It is ``failed`` if it was abandoned; the column ``error`` then states the reason.
     """
 
     PLANNED = "planned"

@@ -114,10 +114,10 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 def _take_over(stores: Stores) -> bool:
     """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
-    The node :Store names the database to which the graph belongs. A node that was changed or
-    deleted manually is repaired, provided that both servers are the embedded servers of one home,
-    which no other program uses, and PostgreSQL knows every artifact in the graph. An empty graph is
-    paired with this database.
+    The node :Store names the database to which the graph belongs. If this node was changed or
+    deleted manually, it is repaired under two conditions: both servers are the embedded servers of
+    one home, which no other program uses, and PostgreSQL records every artifact in the graph. An
+    empty graph is paired with this database.
 
     Returns:
         True if the graph belongs to this database but has an older schema.

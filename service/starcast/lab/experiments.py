@@ -454,9 +454,9 @@ class Experiments(Connection):
         side. With ``across`` topology, the sides may have different networks; the sizes of the
         networks are listed, and no value is scaled to the size.
 
-        In a shell, --runs lists the paired runs, one run per row; the columns do not depend on the
-        comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time against
-        message size, and busy links in each step. Plots need matplotlib.
+        In a shell, --runs lists the paired runs, one run per row, in columns that do not depend on
+        the comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time
+        against message size, and busy links in each step. Plots need matplotlib.
 
         Args:
             names: names of experiments, or numbers of runs.

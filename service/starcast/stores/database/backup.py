@@ -210,7 +210,7 @@ def restore(
 
     Raises:
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
-        RejectedError: the store is not empty and ``keep`` is None, or the store belongs to another
+        RejectedError: the store is not empty and ``keep`` is None; the store belongs to another
             program; this version of starcast does not support the schema of the store or of the
             backup; or the restored tables differ from the backup.
         BusyError: another program is using the tables.

@@ -1,11 +1,11 @@
 """Artifacts in the form that the graph stores: a node, and relationships as rows of arrays.
 
-A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
-values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
-prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
-checksum depends on which values share a row. A linear checksum would not detect that two
-relationships have exchanged their ends. The checksum of several rows is the sum of their checksums,
-so it does not depend on their order, and the sums of pages can be added.
+A row is one relationship. Numpy and Cypher compute the same checksum for a row, by combining the
+values of the row in sequence. A value v changes the checksum h to h^2 + F v + 1 modulo a prime,
+where F is a constant. The prime is below 2^31, so that Cypher's 64-bit integers never overflow.
+Because of the squares, the checksum depends on which values share a row. A linear checksum would
+not detect that two relationships have exchanged their ends. The checksum of several rows is the sum
+of their checksums, so it does not depend on their order, and the sums of pages can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
 16.3 million links of S10 as a single block would need 1 GB and take most of the time.

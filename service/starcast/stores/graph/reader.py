@@ -252,10 +252,10 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label, title, `is_switch` and topology of each node that is stored; and the
-        relationships by artifact kind and id, each as a tuple of its start key, its end key, the
-        columns of its relationship type, and any other properties. In a manually edited graph, a
-        value may have any type.
+        A list with the key, rank, label, title, `is_switch` and topology of each stored node, and
+        the relationships by artifact kind and id. Each relationship is a tuple of the start key,
+        the end key, the columns of the relationship type, and any other properties. In a manually
+        edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.
