@@ -444,7 +444,7 @@ class GraphArtifact:
 
     @property
     def kind(self) -> str:
-        """The kind of artifact: ``topology``, ``forest`` or ``schedule``."""
+        """The kind of artifact, which is ``topology``, ``forest`` or ``schedule``."""
         return self.label.name.lower()
 
     @property
