@@ -1,4 +1,4 @@
-"""Topologies for checks: cached objects, and arrays computed directly from definitions.
+"""Topologies for checks, with cached objects and with arrays computed from definitions.
 
 `CachedTopology` provides the forests and schedules of the catalogue, and arrays that are computed
 from the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
@@ -41,7 +41,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object to cache in place of the new object `value`: by default `value`."""
+        """Return the object that is cached for the new object ``value``, by default ``value``."""
         return value
 
     def get_or_create(
@@ -66,7 +66,10 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the execution of a schedule, cached if the schedule is in this cache."""
+        """Return the simulation of a schedule under the given faults, without faults by default.
+
+        The simulation is cached only if the schedule is in this cache.
+        """
         key = self._keys.get(id(schedule))
         if key is None:
             simulation = simulate(schedule, faults=faults)
@@ -112,7 +115,7 @@ class CachedTopology:
 
     Attributes:
         topology: the topology; its most used attributes are also attributes of this object.
-        objects: the cache.
+        objects: the cache that holds the forests, schedules and arrays.
         spec, n, nodes, degree, ports, label, labels, rank: the attributes of the topology with
             these names.
     """
@@ -141,7 +144,10 @@ class CachedTopology:
 
     @property
     def links(self) -> tuple[NDArray[np.integer], Ranks]:
-        """Tails and heads of all directed links, as arrays that broadcast to ``[nodes, ports]``."""
+        """Ranks of the tails and heads of all directed links.
+
+        The two arrays broadcast to ``[nodes, ports]``.
+        """
         return self.ranks[:, None], self.neighbours.T
 
     @property
@@ -155,7 +161,10 @@ class CachedTopology:
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return a named array, such as ``distances by search``; create it if it is not cached."""
+        """Return the array with the given name, such as ``distances by search``.
+
+        If no array of this name is cached, ``create`` returns a new array, which is cached.
+        """
         return self.objects.get_or_create("array", (name, self.spec), create)
 
     def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
@@ -226,7 +235,7 @@ class CachedTopology:
         return (0, *sorted(int(node) for node in drawn), self.nodes - 1)
 
     def parents(self, row: NDArray[np.uint8]) -> Ranks:
-        """Return the parent of each node in one tree, int32 ``[nodes]``; -1 without a parent.
+        """Return each node's parent in a tree, int32 ``[nodes]``; -1 for a node without a parent.
 
         The argument ``row`` holds the port of each node towards its parent.
         """

@@ -1,4 +1,4 @@
-"""Papers and claims with their sizes, read from the files of packs and joined with the checks."""
+"""Papers and their claims, read from the ``claims.toml`` of each pack and joined with checks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -116,7 +116,7 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return the given sizes for every level, for a claim about particular topologies."""
+    """Return sizes that are the same for every level, for a claim about particular topologies."""
     return Sizes(specs, specs, specs)
 
 
@@ -129,7 +129,9 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for a spec: n, then k; star graphs precede other families of equal n.
+    """Return a sort key for a spec. Star graphs, (n,k)-stars and hypercubes are sorted by n.
+
+    Of topologies with the same n, star graphs come first, and (n,k)-stars are sorted by k.
 
     Other families are sorted by the number of nodes, because their n may have any meaning.
     """
@@ -140,7 +142,9 @@ def size_order(spec: str) -> tuple[int, int, int]:
 
 
 def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the specs of topologies, each once and in size order; ties keep their order.
+    """Return the specs of topologies in size order, without repetition.
+
+    Specs with the same sort key keep their order.
 
     Raises:
         InputError: a spec is not a topology.
@@ -447,8 +451,8 @@ def covers(name: str, claim_id: str) -> bool:
     """Return whether a requested name selects the claim with the given id.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
-    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A stored claim
-    may no longer exist; its own id still selects it.
+    ``TS`` or ``NK.Tab1``, selects the ids that begin with this name followed by a dot or hyphen.
+    The id of a stored claim selects this claim even if no loaded pack contains the claim any more.
     """
     if claim_id == name:
         return True

@@ -45,9 +45,9 @@ class Finding:
         measured: summary of the measured values. If `relation` is ``absent``, the reason why the
             claim cannot be checked.
         counterexample: None if the relation holds everywhere. Otherwise the first place where the
-            relation is violated, with the values ``found`` and ``stated``, and the size: ``n`` and
-            ``k``, or the spec as ``size`` if the topology is not a star graph, an (n,k)-star or a
-            hypercube.
+            relation is violated, the values ``found`` and ``stated``, and the size. The size is
+            ``n`` for star graphs, ``n`` and ``k`` for (n,k)-stars, ``k`` (the dimension) for
+            hypercubes, and the spec as ``size`` for other topologies.
         of: id of the measured forest or schedule; empty if neither was measured.
     """
 
@@ -95,7 +95,8 @@ class Evidence:
         findings: the findings, in the order in which they were recorded.
         asides: other readings and corrections.
         seconds: duration of the check, including the creation of objects that were not cached.
-        undefined: why the check is not defined at this size; empty if the check is defined.
+        undefined: the reason why the check is not defined at this size; empty if the check is
+            defined.
     """
 
     claim: str
@@ -128,12 +129,12 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of these types that
-    broadcast to one shape. Keyword arguments state the place of each value, such as its node or
-    link: ``tree=1`` is a constant, ``node=check.ranks`` an array that broadcasts to the values,
-    ``link=(tails, heads)`` a pair of arrays; a function is called with the index of the value.
-    Nodes are given as ranks; the counterexample shows their labels. The first value that differs
-    becomes the counterexample, so arrays should be in rank order. The argument ``of`` is the forest
-    or schedule to which the values belong.
+    broadcast to one shape. Keyword arguments state the place of each value, such as a node or link.
+    A place is a constant (``tree=1``), an array that broadcasts to the values
+    (``node=check.ranks``), a pair of such arrays (``link=(tails, heads)``), or a function that is
+    called with the index of the value. Nodes are given as ranks; the counterexample shows their
+    labels. The first value that violates the relation becomes the counterexample, so arrays should
+    be in rank order. The argument ``of`` is the forest or schedule to which the values belong.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -226,9 +227,9 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record whether it takes the stated steps and transmissions.
+        """Execute a schedule; record whether its numbers of steps and transmissions are as stated.
 
-        Without ``transmissions``, only the steps are compared.
+        Without ``transmissions``, only the number of steps is compared.
         """
         simulation = self.execute(schedule)
         place |= {"of": schedule}
@@ -241,9 +242,9 @@ class ClaimCheck(CachedTopology):
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
-            quotient: function of n (of the dimension for hypercubes, of n and k for (n,k)-stars),
-                maximized over all other parameters. The function must work for huge n, using the
-                functions of `starcast.claims.growth`.
+            quotient: function of n for star graphs, of the dimension for hypercubes, and of n and k
+                for (n,k)-stars. It returns the maximum over all other parameters. The function must
+                use the functions of `starcast.claims.growth`, so that it works for huge n.
         """
         is_nk_star = self.topology.family == "nk-star"
         value = quotient(*self.n_and_k) if is_nk_star else quotient(self.n)
@@ -384,8 +385,8 @@ class ClaimCheck(CachedTopology):
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded) and its value for a very large n.
 
-        On (n,k)-stars, several functions k(n) are tried: the order is the first unbounded one, the
-        value is the maximum.
+        On (n,k)-stars, several functions k(n) are tried. The first unbounded order and the largest
+        value are returned.
         """
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":
@@ -411,7 +412,7 @@ def _along(quotient: Callable[..., Number], k_of_n: Callable[[int], int], n: int
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """Return values as an array; fractions stay exact as an array of objects."""
+    """Return values as an array; fractions are kept exact in an array of type object."""
     if isinstance(values, Fraction):
         return np.array(values, dtype=object)
     if isinstance(values, list | tuple) and any(isinstance(value, Fraction) for value in values):
@@ -432,7 +433,7 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return measured values as text: all if there are few, else the smallest and the largest."""
+    """Return all measured values as text or, if there are many, the smallest and the largest."""
     flat = values.ravel()
     if not len(flat):
         return "none"

@@ -1,10 +1,11 @@
 """Functions for closed forms, exact if n is small, and the order of growth of a quotient.
 
-A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
-one half, because it consists of factorials, logarithms, square roots and ceilings. If n is replaced
-by n^2, the quotient changes by the factor n^a 2^b. So a few huge n show the order: the quotient is
-bounded if the logarithm of this factor tends to 0 or to a negative value, and it is of order (log
-n)^b if the logarithm tends to b > 0.
+A quotient of the papers' closed forms consists of factorials, logarithms, square roots and
+ceilings. Such a quotient behaves like n^a (log n)^b, where a and b are multiples of one half. If n
+is replaced by n^2, the quotient changes by the factor n^a 2^b. The values of this factor at a few
+huge n therefore show the order of growth. If the logarithm of the factor tends to 0 or to a
+negative value, the quotient is bounded. If the logarithm tends to b > 0, the quotient is of order
+(log n)^b.
 """
 
 from collections.abc import Callable, Iterable
@@ -70,7 +71,7 @@ def log2(value: Number) -> Number:
 
 
 def sqrt(value: Number) -> Number:
-    """Return the square root as a float of high precision; `add_sqrt` keeps roots exact."""
+    """Return the square root as a float of high precision, even if the root is rational."""
     return mpmath.sqrt(_float(value))
 
 
@@ -82,7 +83,7 @@ def divide(value: Number, by: Number) -> Number:
 
 
 def ceil(value: Number) -> Number:
-    """Return the ceiling; a huge value is returned unchanged, as its fractional part is unknown."""
+    """Return the ceiling. A huge value is returned unchanged: its fractional part is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
     return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
@@ -94,7 +95,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exact for a small fraction, otherwise four digits."""
+    """Return a number as text, exactly if it is a small fraction, otherwise with four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

@@ -102,7 +102,7 @@ class PackFile:
 
     Attributes:
         path: the path of the file.
-        text: the text of the file, in which errors find the line of a key.
+        text: the text of the file, from which `error` determines the line number of a key.
         key: the key of the paper, which is the prefix of its claim ids.
         paper: the table of the paper.
         claims: the tables of the paper's claims.
@@ -229,7 +229,10 @@ def _error(
 
 
 def _find_line(text: str, place: Sequence[str | int]) -> int:
-    """Return the line number of a key in ``claims.toml``, or of its table if the key is missing."""
+    """Return the line number of a key in ``claims.toml``.
+
+    If the key is missing, return the line number of the table that should contain the key.
+    """
     table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0
     lines = text.splitlines()

@@ -38,8 +38,9 @@ class Memory:
             links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
         power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
             rows as there are ports, 0 if the degree does not matter.
-        of_pairs: function that returns whether the rule gives the bytes per node pair instead of
-            per node on a given topology, such as for a schedule with the rows of all sources.
+        of_pairs: function that is called with a topology, and returns whether the rule gives the
+            bytes per pair of nodes instead of per node. Pairs are needed, for example, for a
+            schedule with the rows of all sources.
     """
 
     bytes: int = 64
@@ -57,7 +58,7 @@ LINK_ARRAYS = Memory()
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True, for `Memory.of_pairs` of a check that always stores data for all node pairs."""
+    """Return True; use this as `Memory.of_pairs` if a check always stores data for all pairs."""
     return True
 
 
@@ -203,7 +204,7 @@ Choices = (
 
 
 class Execution(NamedTuple):
-    """A schedule with its simulation, an execution without faults."""
+    """A schedule with its simulation without faults."""
 
     schedule: Schedule
     simulation: Simulation
@@ -237,7 +238,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packet sizes of all steps, as a multiple of the message size."""
+        """The size of each step's largest packet, summed over all steps, in messages."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:
@@ -253,7 +254,7 @@ def execute(
     root: int = 0,
     **arguments: ArgumentValue,
 ) -> Execution:
-    """Execute a schedule of the catalogue, record that it is valid, and return the execution."""
+    """Execute a schedule of the catalogue, record whether it is valid, and return the execution."""
     schedule = check.schedule(collective, algorithm, ports, root, **arguments)
     return Execution(schedule, check.execute(schedule))
 
@@ -286,15 +287,16 @@ def executions(
 ) -> Provider[Execution]:
     """Return a provider that yields executions of an algorithm at each sample root.
 
-    Each schedule is executed by `ClaimCheck.execute`, which records that it is valid.
+    Each schedule is executed by `ClaimCheck.execute`, which records whether the schedule is valid.
 
     Args:
         collective: name of the collective.
         algorithm: name in the catalogue of algorithms.
         ports: port model.
         roots: number of sample roots (None: the default sample). A single root is the identity.
-        arguments: arguments of the algorithm. If some are sequences, such as ``messages=(1, 2,
-            3)``, or functions of n that return sequences, all combinations are executed.
+        arguments: arguments of the algorithm. If some arguments are sequences, such as
+            ``messages=(1, 2, 3)``, or functions of n that return sequences, all combinations are
+            executed.
     """
 
     def provide(check: ClaimCheck) -> Iterator[Execution]:

@@ -113,7 +113,10 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
-    """Count the claims with each verdict, by paper; a conjunction counts as one claim."""
+    """Return the number of claims with each verdict, by paper and verdict.
+
+    A conjunction counts as one claim.
+    """
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
@@ -139,7 +142,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
     Args:
         verdicts: the verdicts to report.
-        about: provenance for the top of the page, as strings by label.
+        about: the provenance that the top of the page shows, as strings by label.
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
@@ -181,7 +184,10 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows of failing claims, except conjunctions; their failing parts are included."""
+    """Return the rows of all failing claims that are not conjunctions.
+
+    The failing parts of conjunctions are included.
+    """
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
@@ -332,7 +338,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return the columns of a claim's verdict; an empty row if the verdict is None."""
+    """Return the columns of a claim's verdict, or an empty row if the verdict is None."""
     if verdict is None:
         return {}
     return {

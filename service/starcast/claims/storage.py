@@ -107,9 +107,9 @@ def is_outdated(run: ClaimRun, claim_id: str) -> bool:
 
 
 def describe_missing_packs(session: Session, run: int | None = None) -> str:
-    """Return a text that names packs that are not loaded, and how many stored verdicts need them.
+    """Return a sentence that names packs that are not loaded, and counts their stored verdicts.
 
-    The text is empty if all packs are loaded.
+    The sentence is empty if all packs are loaded.
 
     Args:
         session: a session of the database.
@@ -206,7 +206,7 @@ def load_words(session: Session, run: int) -> dict[str, str]:
 def load_verdicts(session: Session, run: int) -> list[Verdict]:
     """Return the verdicts of a verification run with their evidence, one for each stored row.
 
-    The parts of a conjunction have rows of their own. The field `parts` of the verdicts is empty.
+    Each part of a conjunction has a separate row. The field `parts` of the verdicts is empty.
     """
     evidence = by_claim(load_evidence(session, run))
     query = select(ClaimVerdict).where(ClaimVerdict.claim_run == run)

@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def place(self) -> str:
-        """The counterexample as text from `describe_place`; empty if there is no counterexample."""
+        """The counterexample in one line of text; empty if there is no counterexample."""
         return "" if self.counterexample is None else describe_place(self.counterexample)
 
 
@@ -106,7 +106,7 @@ def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[
 
 
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a conjunction of claims: the verdict on its worst part.
+    """Return the verdict on a conjunction of claims, which is the worst verdict on its parts.
 
     If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise,
     if a part is not checkable, neither is the conjunction. Otherwise, if a part holds as a bound,
@@ -232,7 +232,10 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """List the quantities compared at one size, except orders of growth; shorten a long list."""
+    """Return a phrase that lists the quantities compared at one size, except orders of growth.
+
+    A long list is shortened.
+    """
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
     # The list from the first size is shown for all sizes, so it must not mention the first size.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))

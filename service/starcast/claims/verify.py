@@ -1,4 +1,4 @@
-"""Verification of claims: one claim in this process, or many claims, in parallel if faster."""
+"""Verification of one claim in this process, or of many claims in several processes if faster."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -194,7 +194,7 @@ class Task:
 def plan_pairs(
     claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None
 ) -> tuple[Pair, ...]:
-    """Return the claims to verify with their sizes, in the order of the papers.
+    """Return the pairs of a claim and a size to verify, in the order of the papers.
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.

@@ -32,7 +32,7 @@ class _Root(TyperGroup):
     """
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command or command group, or None for an unknown name.
+        """Return the command or command group with this name, or None for an unknown name.
 
         For an unknown name all commands are loaded, because the error suggests similar names.
         """

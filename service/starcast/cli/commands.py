@@ -330,7 +330,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
 
 
 class Step(NamedTuple):
-    """A command of the demo: the sentence printed before it, and its words after ``starcast``."""
+    """A command of the demo: its words after ``starcast``, and the sentence that precedes it."""
 
     purpose: str
     words: str

@@ -162,7 +162,10 @@ def collectives(incomplete: str) -> list[str]:
 
 
 def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the algorithms of the collective in the command line, or else of all collectives."""
+    """Return the algorithms of the collective in the command line.
+
+    If the command line contains no collective, the algorithms of all collectives are returned.
+    """
     from starcast.collectives.algorithm import algorithms as listed
 
     collective = ctx.params.get("collective")

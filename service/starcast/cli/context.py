@@ -54,7 +54,7 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def named_flags(arguments: Sequence[str]) -> str:
     """Return the flags --home and --plugin of a command line, with their values, as one string.
 
-    The flags are added to the commands in hints.
+    The commands that hints suggest contain these flags.
     """
     # The flags are not taken from Click's context, because an error may occur before the context
     # contains them.

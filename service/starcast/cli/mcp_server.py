@@ -178,7 +178,10 @@ def _refuse_file(name: str, value: Any) -> None:
 
 
 def _write(result: Any) -> str:
-    """Return a result as JSON of at most `MAX_ANSWER` bytes; its ``note`` names omitted parts."""
+    """Return a result as JSON of at most `MAX_ANSWER` bytes.
+
+    The value ``note`` of the result names the omitted parts.
+    """
     if not isinstance(result, Table):
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
     rows, note = result.rows, result.note

@@ -93,7 +93,7 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter for an option of a command; without the option, its value is None."""
+    """Return a parameter for an option of a command. The default of the parameter is None."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -313,10 +313,10 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
 def call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
-    """Call an operation with the values on the command line.
+    """Call an operation with the values from the command line, and return the result.
 
-    Values that are omitted have the defaults of the operation. Query parameters may also be given
-    as a mapping. Text that a plug-in prints goes to stderr, because stdout is for results.
+    Omitted values have the defaults of the operation. Query parameters may also be given as a
+    mapping. Text that a plug-in prints goes to stderr, because stdout is for results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []

@@ -115,7 +115,7 @@ def emit(
 
 
 def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
-    """Write named values to stdout: as an object in JSON, else as a table with a row per value."""
+    """Write named values to stdout, as a JSON object or as a table with one row per value."""
     if output is Format.JSON:
         _print_json(dict(properties))
         return
@@ -185,14 +185,14 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
-    """Return whether a table fits on the terminal; a table in a file may have any width."""
+    """Return whether a table fits on the terminal; True if stdout is a file."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns that fit on the terminal; optional columns are removed in order.
+    """Return the columns that fit on the terminal, after removing optional columns in order.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -308,10 +308,10 @@ def _fold(text: str, width: int) -> list[str]:
 def _column_widths(
     columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
 ) -> list[int] | None:
-    """Return widths of columns that break no word, or None if the terminal is too narrow for them.
+    """Return the widths of columns, or None if the terminal is too narrow.
 
-    Every column has at least the width of its longest word, such as an id. The widest columns wrap
-    first. Without a terminal, no column wraps.
+    Every column has at least the width of its longest word, such as an id, so that no word is
+    broken. The widest columns wrap first. Without a terminal, no column wraps.
     """
     complete = [
         max(len(name), *(len(line[index]) for line in cells), 0)
@@ -420,7 +420,7 @@ class _Echo(logging.StreamHandler[TextIO]):
 
 
 class _Terminal:
-    """A `Reporter` that shows progress bars on a terminal; a task within a task has no bar."""
+    """A `Reporter` that shows progress bars on a terminal; a nested task has no bar."""
 
     def __init__(self) -> None:
         self._has_bar = False

@@ -111,7 +111,7 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def _guard(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Yield findings; if a check cannot be completed, the error is the last finding."""
+    """Yield the given findings; after an error, yield a last finding that reports the error."""
     try:
         yield from findings
     except StarcastError as error:

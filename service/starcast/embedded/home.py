@@ -198,7 +198,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the lock of `locked`, with its duration so far."""
+        """The task of the process that holds the lock of `locked`, and the task's age."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
@@ -209,7 +209,9 @@ class Home:
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and the data that it protects do not exist.
+        """Return the password with the given name.
+
+        A missing password is created, unless the data that the password protects already exist.
 
         Args:
             name: the name of the password file.
@@ -333,12 +335,12 @@ class Server(ABC):
         return system.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
-        """Return this server's port in the settings; None if any port may be used."""
+        """Return this server's port in the settings, or None if any port may be used."""
         port: int | None = getattr(settings, f"{self.name}_port")
         return port
 
     def refused_password(self) -> UnavailableError:
-        """Return the error for a server that refuses the password stored in the home."""
+        """Return the error for a server that rejects the password stored in the home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
@@ -362,7 +364,7 @@ class Server(ABC):
         """Set up a new server if necessary; return whether the server accepts logins on a port.
 
         Raises:
-            UnavailableError: the server refuses the password stored in the home.
+            UnavailableError: the server rejects the password stored in the home.
             UnreadableDataError: the server cannot open its data.
         """
 

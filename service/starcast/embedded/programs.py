@@ -122,12 +122,15 @@ def is_open(folder: Path) -> bool:
 
 
 def readable_folder(folder: Path, account: Account) -> Path:
-    """Return the given folder if the account can read it, else the folder `SHARED`."""
+    """Return the given folder if the account can read it, otherwise the shared folder `SHARED`."""
     return folder if account is None or is_open(folder) else SHARED
 
 
 def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
-    """Return a folder with programs that the account can read: ``site``, or a copy of its parts.
+    """Return a folder with programs that the account can read.
+
+    The folder is ``site`` if the account can read the parts, otherwise a folder with a copy of the
+    parts.
 
     Args:
         site: the folder that contains the parts, such as site-packages.
@@ -230,7 +233,7 @@ class JarSet:
 
     Attributes:
         cache: the cache folder.
-        lock: the lock file.
+        lock: the lock file, which lists the jars with their sizes and checksums.
         version: the version of the program that consists of the jars.
         title: the name of the program in messages.
     """

@@ -5,9 +5,9 @@ downloaded and written files.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may hold other files too. Programs in ``/var/cache/starcast`` and the system
-user are shared by all users of the machine: they are removed only by root, only if starcast created
-them, and not while a server of another home is running.
+home or a cache folder may hold other files too. All users of the machine share the system user and
+the programs in ``/var/cache/starcast``. Only root can remove these programs and this user, only if
+starcast created them, and only while no server of another home is running.
 """
 
 import os
@@ -67,10 +67,10 @@ class ServerStatus:
 
     Attributes:
         server: the name of the server.
-        state: the state of the server. ``starting`` includes a server left behind by an interrupted
-            start; ``not responding`` means that the process is alive but does not answer, for
-            example because it is frozen; ``cannot write`` means that the server answers but refuses
-            to write, for example after a full disk.
+        state: the state of the server. ``starting`` includes a server that an interrupted start has
+            left running. ``not responding`` means that the process is alive but does not answer,
+            for example because the process is frozen. ``cannot write`` means that the server
+            answers but refuses to write, for example after a full disk.
         pid: the process id of the server. The attributes from ``pid`` to ``memory_mb`` are None
             unless ``stack.json`` lists the server and its process is alive.
         port: the TCP port on 127.0.0.1.
@@ -158,7 +158,7 @@ def _check_ports(settings: Settings) -> None:
 
 
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
-    """Check that running servers have the requested ports, and Neo4j Browser if requested."""
+    """Check that running servers use the requested ports and, if requested, serve Neo4j Browser."""
     restart = "run 'starcast down', then this command again"
     for server in all_servers(home):
         wanted = server.wanted_port(settings)
@@ -289,7 +289,7 @@ def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None
 
 
 def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
-    """End every process of the given servers, except the process with the id ``spare``.
+    """End every process of the given servers, except the process with the process id ``spare``.
 
     Returns:
         For each server that was running, by title: True if the server ended without being killed.
@@ -478,7 +478,10 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files shared by all users cannot be removed, or an empty string."""
+    """Return the reason why files shared by all users cannot be removed.
+
+    The result is an empty string if these files can be removed.
+    """
     if os.geteuid() != 0:
         return "only root can remove it"
     account = system.find_system_user()

@@ -2,10 +2,10 @@
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
 root starts them, they run as the system user ``starcast``. That user might be unable to traverse
-the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
-change the modes of these folders. So the working directory is set before switching to that user,
-and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
-reason, logs and passwords are passed as open files. Only programs are started by path;
+the folders above the home folder, such as ``/root`` or pytest's temporary folders, and starcast
+must not change the modes of these folders. So the working directory is set before switching to that
+user, and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the
+same reason, logs and passwords are passed as open files. Only programs are started by path;
 `starcast.embedded.programs` copies them if that user cannot read their folder.
 
 A process id does not identify a server: after a crash, another process may get the same id. So a
@@ -113,9 +113,9 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, account: Acc
 
     Args:
         command: the program and its arguments.
-        folder: the working directory, entered before the user changes.
-        log: the file to which the output is appended, opened before the user changes. So the
-            account needs no access to the paths of ``folder`` and ``log``.
+        folder: the working directory, entered before switching to the account.
+        log: the file to which the output is appended, opened before switching to the account. So
+            the account needs no access to the paths of ``folder`` and ``log``.
         account: the account to run as.
     """
     with log.open("ab") as output:
@@ -215,7 +215,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """Return a free TCP port on loopback: the preferred port if it is free, else another port."""
+    """Return the preferred TCP port on loopback if it is free, otherwise another free port."""
     for port in (preferred or 0, 0):
         with socket.socket() as probe:
             # Like the servers, treat a port in TIME_WAIT after a restart as free.
@@ -231,7 +231,7 @@ def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
 
     Args:
         wanted: the port in the settings; None for any port.
-        preferred: the port to return if it is free and no port is wanted.
+        preferred: the port to return if ``wanted`` is None and this port is free.
         title: the name of the server in the error message.
 
     Raises:
@@ -262,7 +262,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; if not, do not send a password to the port."""
+    """Return whether a process listens on a port. Check this before a password is sent there."""
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False

@@ -85,7 +85,7 @@ class Artifact:
 
     @property
     def planned_columns(self) -> dict[str, Any]:
-        """The columns of ``materialization`` that describe the artifact before it is built."""
+        """Values for ``materialization`` that are known before the artifact is built, by column."""
         return {
             "expected_nodes": self.nodes,
             "expected_relationships": self.relationships,

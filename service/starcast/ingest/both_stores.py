@@ -1,4 +1,4 @@
-"""PostgreSQL and Neo4j, the lock for changing them, and the states of artifacts in PostgreSQL."""
+"""Connections to both stores, the lock for changing the stores, and the states of artifacts."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -30,8 +30,8 @@ class Stores:
     """The connections to PostgreSQL and Neo4j.
 
     Attributes:
-        engine: PostgreSQL, with a checked schema.
-        graph: Neo4j.
+        engine: the engine for PostgreSQL, whose schema has been checked.
+        graph: the connection to Neo4j.
         batch: maximum number of rows per transaction in Neo4j.
         embedded: the settings, if Neo4j is the embedded server, which starcast may stop and whose
             store it may replace; otherwise None.
@@ -81,10 +81,11 @@ def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[St
 
     Args:
         settings: the settings that name the servers.
-        engine: PostgreSQL, if it is already connected and its schema is checked.
+        engine: the engine for PostgreSQL, if PostgreSQL is already connected and its schema
+            checked.
 
     Raises:
-        UnavailableError: a server is not running or refuses the login.
+        UnavailableError: a server is not running or rejects the login.
         RejectedError: PostgreSQL's schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:
@@ -160,8 +161,9 @@ def lock_stores(
 class LoadState(StrEnum):
     """State of an artifact in PostgreSQL's table ``materialization``.
 
-    ``planned``: being built; ``loading``: being written to the stores, or deleted from them;
-    ``complete``: verified and usable; ``failed``: abandoned, with the reason in ``error``.
+    An artifact is ``planned`` while it is being built, and ``loading`` while it is being written to
+    the stores or deleted from the stores. It is ``complete`` when it has been verified and can be
+    used. It is ``failed`` if it was abandoned; the column ``error`` then states the reason.
     """
 
     PLANNED = "planned"

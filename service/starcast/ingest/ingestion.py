@@ -1,7 +1,7 @@
 """Ingest artifacts into both stores, and drop (delete) them.
 
-Ingests and drops use Bolt or an offline import, whichever is faster. Deleting the rows of
-S10 takes minutes and does not make Neo4j's files smaller, so a large artifact is dropped from the
+Ingests and drops use Bolt or an offline import, whichever is faster. Deleting the rows of S10 takes
+minutes and does not make Neo4j's files smaller. A large artifact is therefore dropped from the
 embedded Neo4j by importing all other artifacts into a new store.
 """
 
@@ -75,7 +75,7 @@ def ingest(
     on_stage: OnStage = ignore_stage,
     method: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
-    """Store those artifacts of a plan that are not stored yet.
+    """Build, verify and store the artifacts of a plan that are not stored yet.
 
     Args:
         stores: both stores, open.
@@ -90,9 +90,9 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
             artifacts that are already complete are kept.
-        RejectedError: a verification failed: the artifact is not stored, and artifacts that are
-            already complete are kept. Or a user's forest has the id of a stored forest with
-            different trees: nothing was written.
+        RejectedError: a verification failed, and the artifact is not stored, but artifacts that are
+            already complete are kept; or a user's forest has the id of a stored forest with
+            different trees, and nothing was written.
         LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
             written.
         InputError: an import is requested, but Neo4j is not the embedded server.

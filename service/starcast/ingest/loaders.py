@@ -88,7 +88,10 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the specs of topologies whose nodes a rebuild deletes, with all relationships."""
+        """Return the specs of the topologies whose nodes a rebuild deletes.
+
+        All relationships at these nodes are deleted too.
+        """
         return [each.id for each in artifacts if each.nodes]
 
     def _write(

@@ -1,10 +1,10 @@
 """Load and delete artifacts, and clean up after interruptions.
 
-An artifact is built and verified, written to both stores, read back, compared, and marked complete.
-If a load is interrupted, or other programs change the stores, `recover` cleans up. Only one process
-at a time holds the lock of the stores, so an artifact in state ``planned`` or ``loading`` was left
-by a process that has ended, and can be deleted. An artifact that is complete in only one of the
-stores can be deleted as well.
+An artifact is built, verified and written to both stores. Then the artifact is read from Neo4j,
+compared with the built artifact, and marked complete. If a load is interrupted, or other programs
+change the stores, `recover` cleans up. Only one process at a time holds the lock of the stores, so
+an artifact in state ``planned`` or ``loading`` was left by a process that has ended, and can be
+deleted. An artifact that is complete in only one of the stores can be deleted as well.
 """
 
 import time
@@ -63,7 +63,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A newly stored artifact: its numbers of nodes and relationships, and the load duration."""
+    """A newly stored artifact, with its numbers of nodes and relationships and its load time."""
 
     kind: str
     id: str
@@ -80,7 +80,7 @@ def load(
     on_stage: OnStage,
     reason: str | None = None,
 ) -> Loaded:
-    """Store an artifact that is not stored, or failed before, in both stores.
+    """Store an artifact in both stores; the artifact is not stored yet, or has failed before.
 
     Args:
         stores: both stores, locked.
@@ -352,7 +352,10 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return the state of each artifact that PostgreSQL records, by `recorded_artifact`."""
+    """Return the state of each artifact that PostgreSQL records.
+
+    The keys are artifacts from `recorded_artifact`, which cannot be built.
+    """
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 

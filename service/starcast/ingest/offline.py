@@ -70,8 +70,8 @@ def import_all(
         settings: the settings of the embedded Neo4j.
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
-        on_stage: called after each of `STAGES` with the new artifact concerned, or with the first
-            artifact for stages of the entire import.
+        on_stage: called after each of `STAGES`: after a stage of one artifact with this artifact,
+            after a stage of the entire import with the first artifact.
 
     Returns:
         The new artifacts, each with its share of the import's duration.
@@ -119,7 +119,7 @@ def import_remaining(
         settings: the settings of the embedded Neo4j.
         dropped: the artifacts to drop and their dependents, in deletion order.
         reporter: receives progress messages.
-        on_stage: called after each stage from ``written`` on, and after ``marked``.
+        on_stage: called after the stages ``marked`` and ``written`` and after all later stages.
 
     Raises:
         LimitError: the disk fills up; nothing was dropped.
@@ -177,7 +177,7 @@ def _import(
         accept: function that records the change in PostgreSQL, just before the new store is used.
         task: activity shown to other processes.
         reporter: receives progress messages.
-        on_stage: called after each stage from ``written`` on.
+        on_stage: called after the stage ``written`` and after all later stages.
     """
     sample = Sample()
     # Stored artifacts whose rows have changed since another version of starcast or of a plug-in

@@ -6,9 +6,9 @@ the limits.
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
 ``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` requests all allgather algorithms that are
 defined on the topology, and ``all`` requests the algorithms of every collective. An algorithm
-requested by name must support the topology, the port model and the arguments. Of the algorithms
-covered by ``all``, those that do not support them, or whose schedules have too many rows, are
-skipped, and the reason is reported.
+requested by name must support the topology, the port model and the arguments. An algorithm covered
+by ``all`` is skipped if it does not support the topology, the port model or the arguments, or if
+its schedule has too many rows; the reason is reported.
 
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
 about 40 000 relationships per second. An offline import writes files and fills a new store from
@@ -230,8 +230,8 @@ def _select_schedules(
         The schedules, and the reasons why other schedules covered by ``all`` were skipped.
 
     Raises:
-        InputError: a name, a port model or an argument is invalid, or a named algorithm does not
-            support it.
+        InputError: a name, a port model or an argument is invalid, or an algorithm requested by
+            name does not support the topology, the port model or an argument.
     """
     check_ports(ports, (BOTH, DEFAULT_PORTS))
     models: Mapping[str, Sequence[str | None]] = {DEFAULT_PORTS: (None,), BOTH: [*PORT_MODELS]}
@@ -405,7 +405,7 @@ def list_estimates(artifacts: Iterable[Artifact]) -> Table:
 
 
 class ChosenMethod(NamedTuple):
-    """A load method, ``bolt`` or ``import``, and one sentence with the reason for the choice."""
+    """A load method (``bolt`` or ``import``), and one sentence with the reason for the choice."""
 
     method: LoadMethod
     reason: str
@@ -498,7 +498,9 @@ def choose_deletion(
 
 
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
-    """Return whether to import: on request or, with ``auto``, if an import is possible and better.
+    """Return whether an import is used instead of Bolt.
+
+    An import is used if it is requested or, with the method ``auto``, if it is possible and better.
 
     Raises:
         InputError: an import is requested, but Neo4j is not the embedded server.

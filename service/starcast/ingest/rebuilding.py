@@ -5,8 +5,8 @@ be built again, so no data of starcast are lost, and a backup contains only Post
 of other programs in Neo4j are deleted only on request; a rebuild over Bolt deletes only other
 programs' relationships at recreated nodes.
 
-Over Bolt, all artifacts to rebuild are first deleted. Each artifact has the state ``failed``, with
-the reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild
+Over Bolt, all artifacts to rebuild are first deleted. Until an artifact has been recreated, its
+state is ``failed`` and its recorded error is `REBUILDING`. After an interruption, the next rebuild
 recreates all remaining artifacts, and an ingest recreates the artifacts that it requests.
 """
 
@@ -114,10 +114,10 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 def _take_over(stores: Stores) -> bool:
     """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
-    The node :Store names the database to which the graph belongs. A node that was changed or
-    deleted manually is repaired, provided that both servers are the embedded servers of one home,
-    which no other program uses, and PostgreSQL knows every artifact in the graph. An empty graph is
-    paired with this database.
+    The node :Store names the database to which the graph belongs. If this node was changed or
+    deleted manually, it is repaired under two conditions: both servers are the embedded servers of
+    one home, which no other program uses, and PostgreSQL records every artifact in the graph. An
+    empty graph is paired with this database.
 
     Returns:
         True if the graph belongs to this database but has an older schema.
@@ -238,7 +238,7 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached, and holds no artifacts unless ``replace`` is True."""
+    """Check that Neo4j can be reached and, unless ``replace`` is True, holds no artifacts."""
     with Graph.open(graph_address(settings)) as graph:
         if replace:
             return

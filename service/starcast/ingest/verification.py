@@ -212,7 +212,7 @@ def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
 
 
 def _node_name(topology: Topology, key: Any) -> str:
-    """Return a node's label, or its key if the topology has no such node."""
+    """Return the label of the node with the given key, or the key if there is no such node."""
     rank = key - first_key(topology) if isinstance(key, int) else -1
     return topology.label(rank) if 0 <= rank < topology.nodes else f"the key {key}"
 

@@ -210,10 +210,10 @@ class Artifacts(Connection):
     ) -> Facts:
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
-        Without ``cascade``, the command fails if other artifacts depend on the given artifact:
-        forests and schedules on a topology, schedules on a forest. A network that a stored run or
-        record uses is deleted from Neo4j, but its definition stays in PostgreSQL. If such a network
-        is not in Neo4j, the command fails.
+        Without ``cascade``, the command fails if other artifacts depend on the given artifact.
+        Forests and schedules depend on their topology, and schedules also on their forest. A
+        network that a stored run or record uses is deleted from Neo4j, but the definition of the
+        network stays in PostgreSQL. If such a network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. Such an import is faster
@@ -286,7 +286,7 @@ class Artifacts(Connection):
             return name, find_artifact(session, None, name).kind
 
     def _spell(self, artifact_id: str) -> str:
-        """Return the stored form of an id: normalized, a network's name replaced by its spec."""
+        """Return an id in normalized form, with the name of a network replaced by its spec."""
         from starcast.topologies import normalize_id
 
         return read_id(normalize_id(artifact_id))

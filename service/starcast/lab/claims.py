@@ -41,7 +41,10 @@ class ClaimFacts(Facts):
         self._verdict = verdict
 
     def cypher(self) -> str:
-        """Return the claim's counterexample as Cypher, below a comment with the ingest command.
+        """Return a Cypher statement that shows the claim's counterexample.
+
+        A comment above the statement gives the ``starcast ingest`` command that stores the
+        topology, forest or schedule of the counterexample.
 
         If no verdict is stored, the claim is first checked on the smallest topologies (level
         quick).
@@ -126,9 +129,11 @@ class Claims(Connection):
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
         """Show a claim, the topologies on which it is checked, and its newest stored verdict.
 
-        In a shell, --cypher prints the counterexample of a failing claim as a Cypher statement for
-        ``starcast query ask`` or Neo4j Browser, below a comment with the ingest command. If no
-        verdict is stored, the claim is first checked on the smallest topologies (level quick).
+        In a shell, --cypher prints a Cypher statement that shows the counterexample of a failing
+        claim, for ``starcast query ask`` or Neo4j Browser. A comment above the statement gives the
+        ``starcast ingest`` command that stores the topology, forest or schedule of the
+        counterexample. If no verdict is stored, the claim is first checked on the smallest
+        topologies (level quick).
 
         Args:
             claim_id: id of the claim, such as TS.L5.

@@ -119,7 +119,7 @@ class Connection:
         """Write a plug-in file to edit, with a working construction, algorithm or family.
 
         Args:
-            kind: what the plug-in defines: construction, algorithm or family.
+            kind: kind of the plug-in: construction, algorithm or family.
             name: name of the construction, algorithm or family in lower case, such as my-trees.
             folder: folder of the file (default: the working directory).
 
@@ -225,7 +225,7 @@ class Connection:
 
     @contextmanager
     def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
-        """Connect to Neo4j and PostgreSQL; if a task is given, hold the writers' lock meanwhile.
+        """Connect to Neo4j and PostgreSQL, and hold the writers' lock if a task is given.
 
         The lab's own connection to Neo4j is closed first, since an offline import may replace the
         store of Neo4j.
@@ -247,7 +247,7 @@ class Connection:
             )
 
     def _load_network(self, spec_or_name: str) -> "Network | None":
-        """Return the stored network with the given spec or name, or None."""
+        """Return the stored network with the given spec or name, or None if none is stored."""
         from starcast.stores.database.networks import load_network
 
         with self._session() as session:
@@ -408,7 +408,7 @@ class Administration(Connection):
         postgres_owner. In Python, ``connect(start=True)`` upgrades the embedded stack.
 
         Returns:
-            The revision before and after the upgrade: ``previous``, ``revision``.
+            The revision before the upgrade (``previous``) and after the upgrade (``revision``).
 
         Raises:
             RejectedError: a newer version of starcast has created the tables, or they do not

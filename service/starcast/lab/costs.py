@@ -65,8 +65,8 @@ class Costs(Connection):
         start_ups T_s + bytes T_c, is computed exactly by the closed form in the paper. The column
         pieces shows the number of segments or unit messages (by default the optimal number), and
         real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
-        same number of copies. The simulated values come from an execution of the schedule; if these
-        values differ from the closed form, a note explains why.
+        same number of copies. The simulated values come from an execution of the schedule. A note
+        explains differences between these values and the closed form.
 
         With ``experiment``, one table is shown per topology and message size, with the rows and
         columns of a paper's table. The values of a row come from the fastest stored run of the

@@ -451,12 +451,12 @@ class Experiments(Connection):
         the change in time from the baseline. Rows in which all sides have the same results are
         hidden; the shortest time is bold. If the runs in a row are not comparable, the row states
         the reason. In json and csv, a parameter that differs between the sides has a column per
-        side. With ``across`` topology, each side may have a different network: the sizes of the
-        networks are listed, and no value is scaled.
+        side. With ``across`` topology, the sides may have different networks; the sizes of the
+        networks are listed, and no value is scaled to the size.
 
-        In a shell, --runs lists the paired runs, one run per row; the columns do not depend on the
-        comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time against
-        message size, and busy links in each step. Plots need matplotlib.
+        In a shell, --runs lists the paired runs, one run per row, in columns that do not depend on
+        the comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time
+        against message size, and busy links in each step. Plots need matplotlib.
 
         Args:
             names: names of experiments, or numbers of runs.
@@ -521,9 +521,10 @@ def _count_runs(outcome: "Outcome", done: str) -> Facts:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the given number of processes, or 1 if none is given and a notebook defines a plug-in.
+    """Return the given number of processes, or None for the default number.
 
-    Other processes cannot import definitions from a notebook.
+    If no number is given and a notebook defines a plug-in, the result is 1, because other processes
+    cannot import definitions from a notebook.
     """
     from starcast.catalogue.plugins import ORIGINS
 

@@ -390,8 +390,8 @@ class Forests(Artifacts):
     ) -> ExchangeFile:
         """Verify a forest and write it to a file for another tool. No server is needed.
 
-        A dot file has a directed edge from parent to child for every edge of a tree, a newick file
-        has a line per tree, and a json file nests the children of a node inside the node. Some
+        A dot file has a directed edge from parent to child for every edge of a tree. A newick file
+        has one line per tree. A json file nests the children of a node inside the node. Some
         programs read the labels of inner nodes in newick files as numbers, because the labels
         consist of digits.
 
@@ -475,7 +475,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if a forest differs from the construction that its id names, else ""."""
+    """Return a warning if a forest differs from the forest that its id names, otherwise ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

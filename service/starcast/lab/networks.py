@@ -69,10 +69,11 @@ class Networks(Artifacts):
     ) -> Facts:
         """Show the numbers of nodes and links, and the distances, of a topology.
 
-        The distance profile lists how many nodes are at distance 0, 1, ... from a node. If the
-        profile depends on the node (the topology has no translations), it lists how many ordered
-        pairs of endpoints (nodes that are not switches) are at each distance. The reverse port of a
-        port is the number that the neighbour gives to the same link.
+        The distance profile lists the number of nodes at distance 0, 1, ... from a node. If these
+        numbers can differ between nodes, because the topology has no translations, the profile
+        lists the number of ordered pairs of endpoints at each distance. Endpoints are the nodes
+        that are not switches. The reverse port of a port is the number that the neighbour gives to
+        the same link.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -187,7 +188,7 @@ class Networks(Artifacts):
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
             root: label of the root of the forests and schedules (default: rank 0, the identity).
-                The layout ``levels`` starts from this root, too.
+                The levels of the layout ``levels`` are counted from the same root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
 
@@ -432,10 +433,10 @@ class Schedules(Connection):
     ) -> ExchangeFile:
         """Write a schedule to a file for another tool. No server is needed.
 
-        The format goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for
-        Perfetto; files in these three formats always contain the schedule of all sources, which is
-        simulated first. csv and parquet contain the rows. If a schedule file is given instead of an
-        algorithm, it is converted.
+        LogGOPSim and ATLAHS read the format ``goal``, MSCCL and RCCL read ``msccl-xml``, and
+        Perfetto reads ``chrome-trace``. For these three formats, the schedule is first expanded to
+        all sources and simulated. The formats ``csv`` and ``parquet`` contain the rows of the
+        schedule. If a schedule file is given instead of an algorithm, the file is converted.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

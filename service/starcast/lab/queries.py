@@ -224,7 +224,10 @@ class Queries(Connection):
         return _answer(result, text, "add LIMIT" if row_limit is None else "")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the row limit and the time limit in seconds; None is replaced by the setting."""
+        """Return the row limit and the time limit in seconds.
+
+        A limit that is None is replaced by the limit in the settings.
+        """
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:

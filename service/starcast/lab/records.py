@@ -202,7 +202,7 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show a record: its value and bound, the reason for the bound, and how it was found.
+        """Show a record's value and bound, the reason for the bound, and the record's searches.
 
         Args:
             problem: a problem, such as one-port-broadcast.
@@ -239,10 +239,10 @@ class Records(Connection):
 
         The solution (witness) is checked by code that is independent of the searches. The bound
         must follow from theory or from a certificate of inequalities; otherwise its LRAT proof is
-        regenerated and checked. The result is "verified", "not made again" (the proof was not
-        regenerated, for example because ``proofs`` is false or the time limit was reached), "not
-        checked" (no proof is known: two solvers agree on the bound), or "rejected" (the record is
-        wrong).
+        regenerated and checked. The result is "verified", or "rejected" if the record is wrong. The
+        result is "not made again" if the proof was not regenerated, for example because ``proofs``
+        is false or the time limit was reached. The result is "not checked" if no proof is known,
+        but two solvers agree on the bound.
 
         Args:
             files: JSON files of records (default: all records).
@@ -351,8 +351,8 @@ class Records(Connection):
         """Compare bounds on the steps of one-port broadcasts on the star graphs S3, S4, ...
 
         The lower bound follows from the number of nodes that can be informed in each step. The
-        upper bound on S_n is the value of the record; without a record, it is the upper bound on
-        S_(n-1) plus 1 + ceil(log2(n-1)) (docs/one-port-conjecture.md).
+        upper bound on S_n is the value of the record. If there is no record, the upper bound on S_n
+        is the upper bound on S_(n-1) plus 1 + ceil(log2(n-1)) (docs/one-port-conjecture.md).
 
         Args:
             most: the largest n of the table.
@@ -434,9 +434,9 @@ class Records(Connection):
     ) -> Facts:
         """Verify all records, and store improvements on the stored records in PostgreSQL.
 
-        The result of checking the bound is stored with each record: "verified", "not made again"
-        (the proof was not regenerated), or "not checked" (no proof is known: two solvers agree on
-        the bound).
+        The result of checking the bound is stored with each record. The result is "verified", "not
+        made again" if the proof was not regenerated, or "not checked" if no proof is known, but two
+        solvers agree on the bound.
 
         Args:
             proofs: regenerate the proofs of bounds.
@@ -514,7 +514,10 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record of each problem and topology, which is the best."""
+    """Return the last record in the list for each problem and topology.
+
+    The best known record of a problem on a topology is the last in the list.
+    """
     return list({record.id: record for record in records}.values())
 
 

@@ -139,7 +139,7 @@ class CostTable(Table):
     is_paper: bool = False
 
     def latex_parts(self) -> list[Row]:
-        """Return the parts as LaTeX tables, with their titles as captions and sources below."""
+        """Return the values of a LaTeX table for each part: columns, rows, caption and sources."""
         return [
             {
                 "columns": part.columns, "rows": part.rows, "caption": part.title,
@@ -250,7 +250,7 @@ class Picture:
 
     Attributes:
         svg: the drawing as an SVG document.
-        subject: what the drawing shows, such as "tree 0 of S5:multiple:12345".
+        subject: the subject of the drawing, such as "tree 0 of S5:multiple:12345".
         animated: whether the drawing is an animation, which only SVG can hold.
     """
 

@@ -27,7 +27,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Shell:
-    """Annotation metadata that says how a parameter of an operation appears on the command line.
+    """Annotation metadata that specifies how a parameter of an operation appears in the shell.
 
     Attributes:
         type: the type on the command line, if Python accepts more types: ``str`` for
@@ -93,7 +93,7 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict for ``**axes``, whose items, one per axis, become options.
+    """Return a TypedDict for ``**axes``. It has one item per axis, which becomes an option.
 
     Args:
         names: the names of the axes.

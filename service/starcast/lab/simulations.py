@@ -263,8 +263,8 @@ class Simulations(Connection):
 
         In a GOAL file, each process is the node of the same rank. A GOAL file written by starcast
         contains the units and steps of the schedule. In other files, each send carries one unit,
-        and starts in the first step that the dependencies (``requires``) and the port model permit;
-        the unit is determined from the sender and receiver, or from the tag.
+        and starts in the first step that the dependencies (``requires``) and the port model permit.
+        The unit is determined from the sender and receiver, or from the tag.
 
         The first line of a CSV file names the columns: step, sender, port and unit, and optionally
         tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
@@ -314,7 +314,9 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return the error for a schedule that violates its port model or misses units without faults.
+    """Return the error for a schedule that violates its port model or leaves units undelivered.
+
+    Undelivered units are an error only in an execution without faults.
 
     Return None if the execution succeeded.
     """

@@ -99,11 +99,17 @@ def locate(verdict: Verdict) -> dict[str, Any]:
     """Return the values that locate a verdict's counterexample; unknown values are omitted.
 
     Returns:
-        A dictionary with the keys ``topology`` (spec); ``nodes`` (labels, the most important first)
-        and ``node`` (the first label); ``sender`` and ``receiver`` (the ends of a link); ``tree``
-        (number); ``step`` (of a schedule); ``forest`` or ``schedule`` (the id of an artifact that
-        an ingest can store) and ``command`` (the command of this ingest); and ``part`` (True if the
-        counterexample is in a part of the artifact, such as a step, tree or node).
+        A dictionary with the key ``topology`` (the spec), and with those of the following keys
+        whose values are known:
+
+        * ``nodes``: the labels of the nodes, the most important first.
+        * ``node``: the first of these labels.
+        * ``sender`` and ``receiver``: the labels of the ends of a link.
+        * ``tree``: the number of the tree, from 0.
+        * ``step``: the number of the schedule's step.
+        * ``forest`` or ``schedule``: the id of an artifact that an ingest can store.
+        * ``command``: the command of this ingest.
+        * ``part``: True if the counterexample is in a step, tree or node of the artifact.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or the counterexample names no topology.
@@ -157,7 +163,10 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to a number counted from 0; None if invalid."""
+    """Convert a number counted from ``first`` to a number counted from 0.
+
+    Return None if the value is not such a number.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first

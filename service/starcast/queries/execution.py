@@ -69,7 +69,7 @@ def run(
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server refuses the Cypher, or the columns differ
+        InputError: a value cannot be computed, the server rejects the Cypher, or the columns differ
             from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
@@ -146,7 +146,9 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, artifact_id: str) -> str:
-    """Return the command that stores an artifact or, if its id is invalid, lists stored artifacts.
+    """Return the command that stores an artifact.
+
+    If the id is invalid, return the command that lists the stored artifacts of this kind.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.

@@ -1,11 +1,11 @@
 """Load query packs (folders of ``<name>.cypher`` files), and read their measured times.
 
 The measured times of the queries that come with starcast are in `queries/measured.json`, which
-`benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
-Neo4j version, and for each query the revision that was measured and its times: the seconds of the
-slowest parameter values on each topology (null if the query did not finish within ``timeout``
-seconds), and the seconds that other systems, such as DuckDB or NumPy, took for the same question on
-the largest topology.
+`benchmarks/packs.py` writes and which is never edited by hand. The file states the machine, the
+version of Neo4j and, for each query, the measured revision and the times in seconds. There is one
+time per topology, measured with the slowest parameter values; it is null if the query did not
+finish within ``timeout`` seconds. For the largest topology, there are also the times of other
+systems, such as DuckDB or NumPy, for the same question.
 """
 
 import os
@@ -309,7 +309,7 @@ class Measurements(pydantic.BaseModel):
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology as text: ``0.012`` or ``> 30``; "" if unknown."""
+        """Return a query's seconds on a topology, such as ``0.012`` or ``> 30``; "" if unknown."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]

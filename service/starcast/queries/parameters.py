@@ -37,7 +37,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
     Args:
         name: the parameter's name, for messages.
         given: any value; ranges, sets, tuples and arrays become lists.
-        depth: number of nested lists and maps around the value.
+        depth: number of lists and maps in which the value is nested.
 
     Raises:
         InputError: Neo4j cannot represent the value.
@@ -413,7 +413,7 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
     Otherwise the server would return an empty result without giving the reason.
 
     Returns:
-        The values, with labels as they are stored.
+        The values; node labels have the form in which the graph stores them.
     """
     checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
     if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):

@@ -4,8 +4,9 @@ A query's header declares which columns contain nodes, such as ``sender (node)``
 node columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row
 with one node column and a column ``port`` is drawn as a link between this node and the node given
 as query parameter, if the two are adjacent. A list ``path`` is drawn as a path. All other nodes are
-drawn without links. Levels are counted from the common first node of the paths, or else from the
-node given as query parameter, or else from the root of the forest or schedule.
+drawn without links. Levels are counted from the common first node of the paths. If there is none,
+levels are counted from the node given as query parameter, or else from the root of the forest or
+schedule.
 """
 
 from collections import Counter
@@ -85,7 +86,7 @@ def build_subgraph(
 
 
 def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
-    """Return the ranks of nodes, given by a label or a list of labels; None is skipped."""
+    """Return the ranks of nodes given by a label or a list of labels; skip labels that are None."""
     labels = value if isinstance(value, list) else [value]
     return [rank_of(str(label)) for label in labels if label is not None]
 

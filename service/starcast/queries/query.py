@@ -5,8 +5,9 @@ header have a fixed order, and each occurs at most once; `docs/queries.md` shows
 
 Statements that write are refused before they are sent to the server. The server would also refuse
 to write, because statements run in read transactions, and the embedded server restricts procedures
-and LOAD CSV. The check here needs no server, and protects servers whose settings permit more. The
-check searches the text for keywords, so a name that is also a keyword needs backticks.
+and LOAD CSV. The check here needs no server, and also protects servers whose settings do not
+restrict procedures and LOAD CSV. The check searches the text for keywords, so a name that is also a
+keyword needs backticks.
 """
 
 import json
@@ -81,7 +82,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return a list for each field of the header, by name: the field's text, then its items."""
+    """Return, by field name, a list with the text of each header field, followed by its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -356,7 +357,7 @@ class Query:
     def _older(self) -> "tuple[list[int], Query] | None":
         """The first Neo4j release that can run this query, and the query for older releases.
 
-        None if the file has only one statement.
+        The value is None if the file has only one statement, which runs on all releases.
         """
         match = _OLDER.search(self.text)
         if match is None:
@@ -482,5 +483,5 @@ def _release(version: str) -> list[int]:
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Return a query after its checks; the result is cached for the same path and text."""
+    """Return a query that has passed its checks. Results are cached by path and text."""
     return Query(path, text)

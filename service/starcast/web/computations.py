@@ -1,7 +1,7 @@
 """Functions that compute topologies, forests and schedules for requests, in worker processes.
 
 `starcast.web.workers` runs these functions. Forests and schedules are cached, because a page
-requests several arrays of each.
+requests several arrays of the same forest or schedule.
 """
 
 import json
@@ -54,7 +54,7 @@ def compute_on(_network: Network | None, function: Callable[[], Result]) -> Resu
 
 
 def describe_topology(spec: str) -> dict[str, Any]:
-    """Return counts, distances, constructions and algorithms of a topology."""
+    """Return the counts, distances, constructions and algorithms of a topology, by name."""
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
@@ -263,7 +263,7 @@ def _small(spec: str) -> Topology:
 
 
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
-    """Return columns of equal length as JSON or CSV text, row by row.
+    """Return columns of equal length as the text of a JSON or CSV file, row by row.
 
     The text is created in a worker, because creating it would block the server's only process.
     """

@@ -3,9 +3,9 @@
 The middleware also converts a format suffix of an API path (``/forests.csv``) to the parameter
 ``format``.
 
-A page of another site must neither read data of this server nor make it compute. Browsers let such
-a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
-own host name.
+A page of another site must neither read data of this server nor start computations on the server.
+Browsers let such a page send requests to this machine. The requests contain the origin of the page
+or, after DNS rebinding, the host name of the page.
 """
 
 import hashlib
@@ -229,7 +229,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an ``Origin`` header, or "", which equals no host, if malformed."""
+    """Return host and port of an ``Origin`` header.
+
+    Return "", which equals no host, if the header is malformed.
+    """
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Write a static site: render the pages of the web application, follow links, and save files.
+"""Write a static site by rendering the pages of the web application and following their links.
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
@@ -266,13 +266,16 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the site's file (and fragment) for a URL path; None for an unpublished page."""
+        """Return the path of the site's file for a URL path, with the fragment of an explorer page.
+
+        Return None if the page is not published.
+        """
         if url in self._pages or url in self._files:
             return file_of(url)
         return self._explored.get(url)
 
     def _entries(self) -> list[dict[str, str]]:
-        """Return an entry of the search page for each page: its title, URL and text."""
+        """Return the title, URL and text of each page and explorer view, for the search page."""
         entries = []
         for url, page in sorted(self._pages.items()):
             title, text = (_plain_text(part) for part in _HEADING.findall(page)[0])

@@ -1,7 +1,8 @@
 """Run computations in worker processes; a worker that exceeds the time limit is killed.
 
-A computation takes seconds on the largest topologies, and may never end if it calls a plug-in. A
-thread cannot be stopped, so computations run in separate processes, whose memory is limited too.
+A computation takes seconds on the largest topologies, and might never end if it calls a plug-in.
+Threads cannot be stopped, so computations run in separate processes. The memory of these processes
+is limited too.
 """
 
 import resource
@@ -211,7 +212,7 @@ class Workers(Pool[_Worker]):
             self._fill(slot)
 
     def close(self) -> None:
-        """Kill all workers, so that all running computations fail."""
+        """Kill all workers, which makes running computations fail."""
         self._is_closed = True
         for slot in self.slots:
             if slot.item is not None:

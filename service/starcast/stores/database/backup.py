@@ -5,8 +5,9 @@ table, the number of rows and a checksum. For each table, a member ``TABLE.copy`
 of PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same
 snapshot of the database. Backups in the first format hold a ``pg_dump`` dump instead.
 
-A backup holds only rows. Migrations create the tables, and nothing in the file is executed: a dump
-is only decoded. A restored database is accepted only if its tables match the manifest's checksums.
+A backup holds only rows. Migrations create the tables. Nothing in a backup file is executed, and a
+dump is only decoded. A restored database is accepted only if its tables match the manifest's
+checksums.
 """
 
 import re
@@ -114,7 +115,10 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row counts of nonempty tables, by name, without tables that are never empty."""
+    """Return the row counts of nonempty tables, by name.
+
+    Tables that are never empty, even in a new store, are omitted.
+    """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
 
@@ -206,7 +210,7 @@ def restore(
 
     Raises:
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
-        RejectedError: the store is not empty and ``keep`` is None, or the store belongs to another
+        RejectedError: the store is not empty and ``keep`` is None; the store belongs to another
             program; this version of starcast does not support the schema of the store or of the
             backup; or the restored tables differ from the backup.
         BusyError: another program is using the tables.
@@ -299,7 +303,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of a table's columns in a backup: all except generated columns."""
+    """Return the sorted names of the columns that a backup holds: all but generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -372,7 +376,10 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return a table's row count and the sum of its row hashes; the order of rows is irrelevant."""
+    """Return a table's row count and its checksum, which is the sum of the hashes of its rows.
+
+    The checksum does not depend on the order of the rows.
+    """
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))

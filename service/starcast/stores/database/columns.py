@@ -1,7 +1,7 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-Checks are written in the form in which PostgreSQL prints them. No check refers to another table, so
-the tables of a dump can be restored in any order.
+CHECK constraints are written in the form in which PostgreSQL prints them. No CHECK constraint
+refers to another table, so the tables of a dump can be restored in any order.
 """
 
 import inspect
@@ -147,7 +147,10 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column for a parent row's key; deleting the parent deletes the row."""
+    """Return a primary-key column that refers to a parent row.
+
+    PostgreSQL deletes a row together with its parent.
+    """
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 

@@ -1,9 +1,9 @@
 """The schema of the database: its revision, migrations, comments, views and privileges.
 
 Most commands only read the revision, so alembic, which imports slowly, is imported only by the
-functions that need it. Comments, views and privileges hold no data, so they belong to no revision:
-`declare` writes them when an upgrade has reached the newest revision. A revision that changes the
-columns of a view drops the view first.
+functions that need it. Comments, views and privileges hold no data and belong to no revision. The
+function `declare` writes them when an upgrade has reached the newest revision. A revision that
+changes the columns of a view drops the view first.
 """
 
 from collections.abc import Iterable, Iterator

@@ -114,7 +114,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored network that is not ingested, with the columns of a topology."""
+    """Return a row for each stored network that is not ingested, with the columns of topologies."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )

@@ -2,7 +2,7 @@
 
 Every function works in the given session and leaves the commit to
 `starcast.stores.database.sessions.open_session`. Only forests and schedules that pass their checks
-are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the constructions.
+are stored. Listings read the view `ARTIFACT`, and import neither numpy nor the constructions.
 """
 
 from collections import defaultdict
@@ -78,7 +78,7 @@ def require(row: Stored | None, noun: str, missing: str) -> Stored:
     Args:
         row: the row, or None.
         noun: the kind of object that was requested, such as ``run``.
-        missing: the end of the message: ``7 is stored`` for "no run 7 is stored".
+        missing: the end of the error message, such as ``7 is stored`` in "no run 7 is stored".
 
     Raises:
         NotFoundError: the row is None.
@@ -224,7 +224,10 @@ def copy_steps(
 
 
 def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
-    """Return the step profile of a run, in the order of steps; empty if the run is not stored."""
+    """Return the step profile of a run, in the order of steps.
+
+    The profile is empty if the run is not stored.
+    """
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
 

@@ -1,8 +1,8 @@
 """Convert errors of PostgreSQL and of its driver to starcast errors.
 
 The SQLSTATE determines the error class. While connecting, psycopg receives no SQLSTATE, so the
-SQLSTATE is derived from the form of the server's entire message; single words could be part of a
-name.
+SQLSTATE is derived from the server's message. The entire message is compared with known forms,
+because a single word could be part of a name.
 """
 
 import re
@@ -101,7 +101,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
     Args:
         error: an exception raised by SQLAlchemy or psycopg.
-        url: the database's URL; needed for errors after connecting.
+        url: the database's URL, required for errors that occur after connecting.
 
     Returns:
         The error to raise; None for an error of another kind, such as an invalid SQL statement.

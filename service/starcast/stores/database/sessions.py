@@ -1,9 +1,9 @@
 """Connections to PostgreSQL: sessions, COPY, advisory locks, and the detection of silent servers.
 
-TCP detects a dead network by keepalives and unacknowledged data, but not a paused server or a proxy
-that forwards nothing: their operating system still acknowledges data. A statement can take a long
-time, so silence alone is not an error: after `SILENT_SECONDS`, a second connection checks whether
-the server still answers.
+TCP detects a dead network by keepalives and unacknowledged data. TCP does not detect a paused
+server or a proxy that forwards nothing, because the operating system still acknowledges data. A
+statement can take a long time, so silence alone is not an error. After `SILENT_SECONDS`, a second
+connection checks whether the server still answers.
 """
 
 import logging
@@ -181,7 +181,7 @@ def connect(url: URL) -> Engine:
     """Return an engine for a database after opening a first connection.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login, lacks the database, or is
+        UnavailableError: the server cannot be reached, rejects the login, lacks the database, or is
             not PostgreSQL.
     """
     engine = create_engine(
@@ -250,7 +250,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that an engine from `lock_store` still holds the lock; do nothing for other engines.
+    """Check that an engine yielded by `lock_store` still holds the lock; accept other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -263,7 +263,7 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold the lock of a store: shared to write rows, exclusively to replace the entire store.
+    """Hold the lock of a store, in shared mode to write rows, exclusively to replace the store.
 
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
@@ -301,7 +301,7 @@ class Lock:
     pid: int
 
     def verify(self, session: Session | Connection) -> None:
-        """Check on the server that the lock is still held; the lock is lost with its connection.
+        """Check on the server that the connection still holds the lock.
 
         Raises:
             UnavailableError: the connection was lost.
@@ -389,7 +389,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the tasks of the other processes that hold the lock with this name."""
+    """Return a description of the tasks of other processes that hold the lock with this name."""
     # The server shows the times of a process only to the role of that process.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)

@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the SQL select list for the parameters of runs; exact values become doubles."""
+    """Return the SQL select list for parameters of runs, with exact values converted to doubles."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""

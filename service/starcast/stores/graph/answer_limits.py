@@ -1,4 +1,4 @@
-"""Limits on the memory and the time of an answer from Neo4j, enforced while it is received.
+"""Limits on the memory and time of an answer from Neo4j, enforced while receiving the answer.
 
 The driver reads a whole row before it returns or checks anything, and a row can hold any number of
 values. So the limits are enforced where the driver receives bytes.

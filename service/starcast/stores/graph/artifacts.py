@@ -1,11 +1,11 @@
-"""Artifacts as the graph stores them: a node, and relationships as rows of numpy arrays.
+"""Artifacts in the form that the graph stores: a node, and relationships as rows of arrays.
 
-A row is one relationship. Numpy and Cypher compute the same checksum for a row, which combines its
-values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
-prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
-checksum depends on which values share a row. A linear checksum would not detect that two
-relationships have exchanged their ends. The checksum of several rows is the sum of their checksums,
-so it does not depend on their order, and the sums of pages can be added.
+A row is one relationship. Numpy and Cypher compute the same checksum for a row, by combining the
+values of the row in sequence. A value v changes the checksum h to h^2 + F v + 1 modulo a prime,
+where F is a constant. The prime is below 2^31, so that Cypher's 64-bit integers never overflow.
+Because of the squares, the checksum depends on which values share a row. A linear checksum would
+not detect that two relationships have exchanged their ends. The checksum of several rows is the sum
+of their checksums, so it does not depend on their order, and the sums of pages can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
 16.3 million links of S10 as a single block would need 1 GB and take most of the time.
@@ -159,9 +159,9 @@ class Rows:
             size: maximum number of rows per batch.
 
         Yields:
-            One batch, or two batches without a common node that can be written at the same time:
-            one with rows within the first half of the nodes, in the order of substars, the other
-            within the second half.
+            One batch, or two batches that can be written at the same time, because they have no
+            common node. Of two batches, one has rows within the first half of the nodes, and the
+            other has rows within the second half. The nodes are halved in the order of substars.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
@@ -279,7 +279,7 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at the given nodes, each once, from its lower-rank end."""
+    """Return each link at the given nodes once, from its lower-rank end to its higher-rank end."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
@@ -444,7 +444,7 @@ class GraphArtifact:
 
     @property
     def kind(self) -> str:
-        """The kind of artifact: ``topology``, ``forest`` or ``schedule``."""
+        """The kind of artifact, which is ``topology``, ``forest`` or ``schedule``."""
         return self.label.name.lower()
 
     @property

@@ -87,7 +87,10 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
 
 
 def read_owner(graph: Graph) -> tuple[str, int] | None:
-    """Return the id of the paired database and the graph's schema version, or None if unpaired."""
+    """Return the id of the paired database and the schema version of the graph.
+
+    The result is None if the graph is not paired.
+    """
     rows = graph.read(
         f"MATCH (s:{STORE.name}) WHERE s.schema IS NOT NULL RETURN toStringOrNull(s.id) AS id, "
         "coalesce(toIntegerOrNull(s.schema), 0) AS version LIMIT 1"
@@ -131,7 +134,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph is empty; any nodes would belong to another program."""
+    """Check that an unpaired graph is empty, because its nodes would belong to another program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -145,7 +148,7 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each index or constraint that is missing in the graph or differs from the schema."""
+    """Return a sentence for each index or constraint that is missing or differs from the schema."""
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -172,7 +175,7 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index that exists in the graph serves the purpose of a declared index."""
+    """Return whether an index or constraint of the graph can be used as the declared index."""
     # A constraint left by an earlier version also serves as an index, and so does an index that is
     # still being filled after an import.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}
@@ -243,7 +246,7 @@ def _quote(name: str) -> str:
 
 
 def describe_undeclared(graph: Graph) -> list[str]:
-    """Describe all nodes and relationships that the schema does not declare."""
+    """Return descriptions of all nodes and relationships that the schema does not declare."""
     nodes, types = _count_undeclared(graph)
     return [*_describe_nodes(nodes), *_describe_relationships(types)]
 
@@ -251,7 +254,7 @@ def describe_undeclared(graph: Graph) -> list[str]:
 def describe_losses(
     graph: Graph, topologies: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Describe the data of other programs that a rebuild or an import would keep or delete.
+    """Return descriptions of other programs' data that a rebuild or an import keeps or deletes.
 
     The nodes of the replaced topologies are deleted with all their relationships, including those
     that other programs have created. The nodes of other programs are kept. An offline import

@@ -221,7 +221,7 @@ class BulkFiles:
         self.nodes += 1
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for each node of a topology; the :ID is ``first`` plus the node's rank."""
+        """Write a row for each node of a topology, with ``first`` plus the node's rank as :ID."""
         titles = tuple(find_titles(topology))
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
@@ -319,7 +319,7 @@ def _join_fields(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the width of a column in import files: the number of characters of each value."""
+    """Return the number of characters of each value of a column in import files."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))
@@ -329,7 +329,7 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
     """Write one value into each line, starting at byte ``offset`` of the line.
 
     Args:
-        lines: the lines of an import file, uint8 ``[lines, length of a line]``; changed in place.
+        lines: the lines of an import file, uint8 ``[lines, length of a line]``; modified in place.
         offset: the index of the first byte.
         values: one value per line, all with the same number of bytes.
     """
@@ -342,10 +342,10 @@ def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
 def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
-    """Write a number into each line of an import file, with leading zeros; see `_fill`.
+    """Write one number with leading zeros into each line, starting at byte ``offset`` of the line.
 
     Args:
-        lines: the lines; changed in place.
+        lines: the lines, uint8 ``[lines, length of a line]``; modified in place.
         offset: the index of the first byte.
         width: the number of digits.
         values: one number per line.

@@ -74,7 +74,7 @@ class QueryResult:
     Attributes:
         columns: names of the columns, in the order of the statement.
         rows: the rows, up to the row limit.
-        more: whether the result has further rows, which exceed the row limit.
+        more: whether the result has more rows than the row limit permits.
         notices: notifications of the server.
         plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.
@@ -112,7 +112,7 @@ class Graph:
 
         Raises:
             InputError: the URI is malformed.
-            UnavailableError: the server is not running, refuses the login or lacks the database.
+            UnavailableError: the server is not running, rejects the login or lacks the database.
             RejectedError: the server is not Neo4j, or is too old.
         """
         graph = cls(address)
@@ -300,7 +300,7 @@ class Graph:
         """Translate driver errors into starcast errors.
 
         Raises:
-            UnavailableError: the server is not running, closed the connection, refuses the login
+            UnavailableError: the server is not running, closed the connection, rejects the login
                 or lacks the database.
             LimitError: time, memory or disk space is exhausted.
             InputError: the statement is invalid, or writes in a read transaction.
@@ -330,7 +330,7 @@ class Graph:
             raise _malformed(self.uri, str(error)) from None
 
     def _read_status_message(self) -> str:
-        """Return why the server closed the database, such as a full disk; empty if unknown."""
+        """Return the reason why the server closed the database, or an empty string if unknown."""
         drivers_errors = (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError)
         with suppress(*drivers_errors), self.driver.session(database="system") as session:
             rows = session.run("SHOW DATABASE $name YIELD statusMessage", name=self.database)
@@ -438,7 +438,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value in a result: nodes and relationships become dicts, paths become lists.
+    """Convert a value of a result to dicts (nodes and relationships) and lists (paths).
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

@@ -1,8 +1,8 @@
 """The Neo4j driver, and its error messages for servers that cannot be reached.
 
-The driver is imported without pandas and pyarrow. If they are installed, it imports them to accept
-parameters of their types. starcast passes no such parameters, and the import would cost half a
-second in each command that uses the graph.
+This module prevents the driver from importing pandas and pyarrow, which the driver imports only to
+accept parameters of their types. starcast passes no such parameters, and importing the two packages
+would take half a second in each command that uses the graph.
 """
 
 import sys

@@ -2,7 +2,8 @@
 
 A single artifact is read in pages, which are ranges of node keys, so that neither a result nor a
 transaction grows with the topology. The entire store is read by scanning each relationship type and
-grouping by artifact, which is three times as fast per relationship.
+grouping the relationships by artifact. Per relationship, a scan is three times as fast as reading
+pages.
 
 A node or relationship whose properties are not exactly as declared adds nothing to a checksum, so
 its artifact is reported as different.
@@ -142,7 +143,9 @@ def _variable(element: Element) -> str:
 
 
 def _sums(element: Element, first: str) -> str:
-    """Return Cypher for the count and checksum of nodes or relationships; invalid elements add 0.
+    """Return Cypher for the number and the checksum of nodes or relationships.
+
+    An element with invalid properties adds 0 to the checksum.
 
     Args:
         element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
@@ -249,10 +252,10 @@ def read_around(
         by_id: whether the numbers are internal ids, by which nodes are found without an index.
 
     Returns:
-        The key, rank, label, title, `is_switch` and topology of each node that is stored; and the
-        relationships by artifact kind and id, each as a tuple of its start key, its end key, the
-        columns of its relationship type, and any other properties. In a manually edited graph, a
-        value may have any type.
+        A list with the key, rank, label, title, `is_switch` and topology of each stored node, and
+        the relationships by artifact kind and id. Each relationship is a tuple of the start key,
+        the end key, the columns of the relationship type, and any other properties. In a manually
+        edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.

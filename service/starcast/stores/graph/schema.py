@@ -348,7 +348,7 @@ INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
 
 def find_titles(topology: "Topology") -> Sequence[str]:
-    """Return the titles of a network's nodes by rank; an empty sequence for other topologies."""
+    """Return the titles of a network's nodes by rank, or an empty sequence for other topologies."""
     titles: Sequence[str] = getattr(topology, "titles", ())
     return titles
 

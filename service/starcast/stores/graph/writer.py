@@ -4,9 +4,9 @@ Offline imports, which create a new store from files, are in `starcast.stores.gr
 
 Artifacts, and the remains of unknown artifacts, are deleted in many small transactions. Tree edges
 and sends are found by the index on their artifact, and nodes by their keys, so every transaction
-starts where the previous one ended. Manually edited elements might be missed in this way. If fewer
-elements than expected were found, all relationships of the type, or all nodes, are scanned once.
-The artifact's own node is deleted last.
+starts where the previous one ended. Neither the index nor the keys find some manually edited
+elements. If fewer elements than expected were found, all relationships of the type, or all nodes,
+are scanned once. The artifact's own node is deleted last.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -45,11 +45,11 @@ class BoltWriter:
     """A writer over Bolt: two transactions run at a time, each of which writes a batch with UNWIND.
 
     The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
-    on the machine. A batch has few nodes, none of which is in the batch written at the same time
-    (`Rows.batches`), and is grouped by start node, so that each start node is looked up once
-    (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
-    error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
-    comparison of counts and checksums detects this rare case.
+    on the machine. A batch has few nodes, and shares no node with the batch that is written at the
+    same time (`Rows.batches`). The rows of a batch are grouped by start node, so that each start
+    node is looked up once (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch
+    after a transient error. If a commit succeeded but its confirmation was lost, the batch is
+    written twice; the comparison of counts and checksums detects this rare case.
 
     Args:
         graph: the database to write to.
@@ -359,7 +359,9 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes less than a batch; return the number of deletions.
+    """Repeat a Cypher statement until it deletes fewer elements than a batch has.
+
+    Return the number of deleted elements.
 
     Args:
         graph: the database.

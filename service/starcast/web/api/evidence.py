@@ -108,7 +108,10 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest stored verdicts by claim, or the verdicts of a published site."""
+    """Return the newest stored verdict of each claim, by claim id.
+
+    On a published site, the verdicts of the site are returned.
+    """
     return service.verdicts if service.published else read_verdicts(service)
 
 

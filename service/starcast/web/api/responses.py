@@ -202,7 +202,7 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
 
 
 def check_format(request: Request) -> None:
-    """Refuse a request for a format that its endpoint does not declare.
+    """Check that the endpoint of a request declares the requested format.
 
     Raises:
         InputError: the resource is not available in this format.
