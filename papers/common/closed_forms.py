@@ -145,7 +145,7 @@ def smallest_branch(n: int) -> Number:
     """Return the size of the near-balanced tree's smallest subtree, or a lower bound for n > 60.
 
     Definition 13 of Fragopoulou & Akl 1993 defines the tree. The subtree has (n-1)! nodes that do
-    not start with 1, and one node of each necklace of n-1 nodes that start with 1.
+    not start with 1. It also has one node of each necklace that has n-1 nodes and starts with 1.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
@@ -153,8 +153,8 @@ def smallest_branch(n: int) -> Number:
 def rule_9_quotient(n: int) -> Number:
     """Return the number of steps of Rule 9's alltoall, divided by ceil(t_n/(n-1)).
 
-    The divisor is a lower bound on the steps of any alltoall; t_n is the sum of all distances from
-    a node.
+    The divisor is a lower bound on the number of steps of any alltoall; t_n is the sum of all
+    distances from a node.
     """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 

@@ -494,7 +494,7 @@ def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedu
 
 
 def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
-    """Return the rows of an alltoall in which each tree carries one unit of a source at a time."""
+    """Return the rows of an alltoall in which each tree carries one unit per source at a time."""
     level = _levels(check, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []

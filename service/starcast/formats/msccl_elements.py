@@ -33,7 +33,7 @@ from starcast.topologies import Topology
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
 #: Types of steps that add to a chunk: a received chunk or, for `re`, another chunk of the GPU.
 ADDS = ("re", "rrc", "rrs", "rrcs")
-#: Types of steps that write a chunk of their GPU, and types of steps that read one.
+#: Step types that write a chunk on the GPU that executes them, and step types that read one.
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")

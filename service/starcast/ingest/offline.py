@@ -119,7 +119,7 @@ def import_remaining(
         settings: the settings of the embedded Neo4j.
         dropped: the artifacts to drop and their dependents, in deletion order.
         reporter: receives progress messages.
-        on_stage: called after the stages ``marked`` and ``written`` and after all later stages.
+        on_stage: called after the stages ``marked`` and ``written``, and after each later stage.
 
     Raises:
         LimitError: the disk fills up; nothing was dropped.
@@ -177,7 +177,7 @@ def _import(
         accept: function that records the change in PostgreSQL, just before the new store is used.
         task: activity shown to other processes.
         reporter: receives progress messages.
-        on_stage: called after the stage ``written`` and after all later stages.
+        on_stage: called after the stage ``written``, and after each later stage.
     """
     sample = Sample()
     # Stored artifacts whose rows have changed since another version of starcast or of a plug-in

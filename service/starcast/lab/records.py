@@ -348,11 +348,12 @@ class Records(Connection):
     def bound_broadcasts(
         self, *, most: Annotated[int, Shell(least=3, most=200)] = 120, folder: Folder = None
     ) -> Table:
-        """Compare bounds on the steps of one-port broadcasts on the star graphs S3, S4, ...
+        """Compare bounds on the number of steps of one-port broadcasts on S3, S4, ...
 
         The lower bound follows from the number of nodes that can be informed in each step. The
-        upper bound on S_n is the value of the record. If there is no record, the upper bound on S_n
-        is the upper bound on S_(n-1) plus 1 + ceil(log2(n-1)) (docs/one-port-conjecture.md).
+        upper bound for S_n is the number of steps of the best known schedule, if S_n has a record.
+        Otherwise, it is the upper bound for S_(n-1) plus 1 + ceil(log2(n-1))
+        (docs/one-port-conjecture.md).
 
         Args:
             most: the largest n of the table.

@@ -165,7 +165,7 @@ def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
 
 
 class FaultDiameter(SearchProblem):
-    """The problem of finding the largest diameter of a topology with degree - 1 faulty nodes."""
+    """Find the maximum diameter of a topology of degree d after at most d - 1 nodes fail."""
 
     name = "fault-diameter"
     question = "largest diameter after degree - 1 node faults"

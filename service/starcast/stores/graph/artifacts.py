@@ -523,7 +523,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property that ``given`` lacks has the value of the ``structure``'s attribute of that name.
+    A property that is not in ``given`` is read from the attribute of ``structure`` of that name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}
