@@ -159,7 +159,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it if ``source`` is a file.
+                ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
             blocks: verify the closed form of a construction block by block, up to S16 (needs
                 numba).
             jobs: number of processes.
@@ -279,7 +279,7 @@ class Forests(Artifacts):
                 ``starcast forest build`` wrote; or the id of a stored forest. In Python, a `Forest`
                 is also accepted.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it if ``source`` is a file.
+                ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
             verify: also check that the counts and checksums in Neo4j equal the values recorded when
                 the forest was stored.
             options: root, and arguments of the construction; see `ForestOptions`.
@@ -344,7 +344,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it if ``source`` is a file.
+                ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
             load: draw the links of the topology; the more trees use a link, the wider the link is
@@ -399,7 +399,7 @@ class Forests(Artifacts):
             source: a topology, such as S5, on which ``construction`` builds the forest, or a file
                 that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
-                ``dimension-change(base=multiple,i=2)``. Omit it if ``source`` is a file.
+                ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
             to: format of the file.
             tree: number of the single tree to write, counted from 0 (default: all trees).
             options: root, and arguments of the construction; see `ForestOptions`.
