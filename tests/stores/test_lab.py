@@ -186,8 +186,8 @@ def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> No
     anything: Any = 5
     sizes: Any = [1, 2]
     cases: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("trees holds 5", lambda: filled.ingest("S4", trees=[anything])),
-        ("schedules holds 5", lambda: filled.ingest("S4", schedules=[anything])),
+        ("each item of `trees` must be", lambda: filled.ingest("S4", trees=[anything])),
+        ("each item of `schedules` must be", lambda: filled.ingest("S4", schedules=[anything])),
         ("not the id of a forest", lambda: filled.ingest("S4", trees="S4:gready:1234")),
         ("load method", lambda: filled.ingest("S4", method="fast")),
         ("rank 99", lambda: filled.ingest("S4", trees="greedy", root=99)),

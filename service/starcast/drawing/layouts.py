@@ -441,7 +441,7 @@ def _count_rings(innermost: float, nodes: int) -> int:
     return count
 
 
-#: Two translations of the plane under which the honeycomb repeats: together they map every image of
+#: Two translations of the plane under which the honeycomb repeats. Together they map every image of
 #: a node of S_4 to all other images of this node. Links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
