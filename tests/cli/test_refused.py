@@ -191,7 +191,7 @@ REFUSED = {
         "schedule draw S7 broadcast greedy": "5,040 nodes",
         "search one-port-broadcast S10 --memory 300": "the limit is 300 MB",
         "records prove fault-diameter S6 --proof-timeout 0.1": "takes more than 0.1 s",
-        "claims check TS.L5 --sizes S12": "not enough memory for the arrays to verify TS.L5 on S12 … smaller",
+        "claims check TS.L5 --sizes S12": "not enough memory for the arrays … on S12 … smaller",
     },
 }
 

@@ -51,7 +51,7 @@ def test_arrays_over_all_nodes_are_refused_if_they_exceed_memory(
     t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
-        with refused(f"on {spec}", exit_code=7):
+        with refused(f"of {spec}", "not enough memory", exit_code=7):
             ask()
     assert t.neighbours(2, [0, 1]).shape == (2,)
     assert t.labels([0]).tolist() == [t.label(0)]
