@@ -59,7 +59,7 @@ demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
 JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
 
-test: $(VENV)/.dev ## all that CI runs: every guarantee in its smallest form, in 6 minutes
+test: $(VENV)/.dev ## all that CI runs: every guarantee in its smallest form, in 8 minutes
 	@$(SIDE_BY_SIDE) test-runs test-stores test-alone lint types-service
 
 test-runs: $(VENV)/.chromium # on a Neo4j, a PostgreSQL and a browser
@@ -85,7 +85,7 @@ types: $(VENV)/.dev ## mypy, strict
 types-service: $(VENV)/.dev
 	$(BIN)/mypy service papers
 
-sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about half an hour
+sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, 45 minutes
 	@$(SIDE_BY_SIDE) $(SWEEPS) wheel-test types lint
 
 coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with its floor

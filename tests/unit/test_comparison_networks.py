@@ -317,7 +317,7 @@ def test_an_experiment_without_any_runs_is_reported_and_not_refused() -> None:
 
 @pytest.mark.parametrize("axis", CHOICE)
 def test_an_axis_on_which_runs_may_always_differ_is_refused_in_the_option_across(axis: str) -> None:
-    with pytest.raises(InputError, match="may always differ in it"):
+    with pytest.raises(InputError, match=f"compared runs may always differ in {axis}"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 
 
