@@ -77,7 +77,7 @@ def test_a_query_given_by_its_path_can_have_any_name_and_folder(tmp_path: Path) 
     with pytest.raises(InputError, match="cannot be read: No such file"):
         find(str(tmp_path / "nothing.cypher"))
     path.write_bytes(b"// title: \xff\n")
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError, match="not valid UTF-8"):
         find(str(path))
 
 
