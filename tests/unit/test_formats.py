@@ -24,9 +24,10 @@ from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
 from starcast.formats import msccl, render, schedule_from_goal
 from starcast.formats.graphs import to_networkx
-from starcast.formats.writing import FORMATS
-from starcast.support.errors import RejectedError
+from starcast.formats.writing import FORMATS, kind_of
+from starcast.support.errors import LimitError, RejectedError
 from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
+from starcast.topologies import memory
 from support.meeting import refused
 
 CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
@@ -527,6 +528,25 @@ def test_only_topologies_forests_and_schedules_are_exported() -> None:
 def test_an_unknown_tree_is_refused_before_anything_is_written(to: str) -> None:
     with refused("has no tree 7"):
         next(render(forest("S4", "multiple"), to, tree=7))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("made", [topology("S5"), forest("S4", "multiple")], ids=str)
+def test_nothing_is_written_if_the_memory_is_not_sufficient(
+    made: Forest | starcast.Topology, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error comes before the first part of a file, not after the header."""
+    refusals = 0
+    for to in FORMATS[kind_of(made)]:
+        for limit in (1, 150, 600, 1300):
+            monkeypatch.setattr(memory, "physical", lambda limit=limit: limit)
+            parts: list[bytes] = []
+            try:
+                parts.extend(render(made, to))
+            except LimitError:
+                refusals += 1
+                assert parts == []
+    assert refusals
 
 
 def test_every_format_is_described_in_the_documentation() -> None:

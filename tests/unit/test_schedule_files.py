@@ -399,6 +399,22 @@ def test_text_files_in_utf_8_and_utf_16_are_read_and_others_refused(tmp_path: Pa
     query.write_bytes(b"// \xe9\nRETURN 1")
     with refused("one.cypher: line 1 is not valid UTF-8"):
         Query.read(query)
+    query.write_bytes(BROKEN_UTF_16)
+    with refused("one.cypher: line 1 is not valid UTF-16"):
+        Query.read(query)
+
+
+#: A byte order mark, a character, and half of a character.
+BROKEN_UTF_16 = b"\xff\xfea\x00b"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("file_format", ["csv", "goal"])
+def test_an_invalid_utf_16_schedule_file_is_refused(tmp_path: Path, file_format: str) -> None:
+    file = tmp_path / "schedule"
+    file.write_bytes(BROKEN_UTF_16)
+    with refused(f"{file} starts like a UTF-16 file but is not valid UTF-16"):
+        read_schedule(file, "K3", "broadcast", file_format=file_format)
 
 
 @given(

@@ -33,7 +33,7 @@ from starcast.collectives.model import (
 from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
 from starcast.support.errors import InputError, LimitError, errors_in, unreadable
-from starcast.support.limited import open_lines
+from starcast.support.limited import invalid_utf16, open_lines
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
@@ -290,8 +290,7 @@ def schedule_from_csv(
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
-        problem = f"{path} starts like a UTF-16 file but is not valid UTF-16"
-        raise InputError(problem, hint="convert the file to UTF-8") from None
+        raise invalid_utf16(path) from None
     with errors_in(path):
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)
 

@@ -24,7 +24,7 @@ from starcast.support.errors import (
     errors_in,
     unreadable,
 )
-from starcast.support.limited import open_lines
+from starcast.support.limited import invalid_utf16, open_lines
 from starcast.support.text import with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
@@ -123,7 +123,7 @@ def schedule_from_goal(
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
-        reader.fail("is not valid UTF-16", hint="convert the UTF-16 file to UTF-8")
+        raise invalid_utf16(path) from None
     columns = reader.columns()
     with errors_in(path):
         schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)

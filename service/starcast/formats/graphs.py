@@ -197,8 +197,9 @@ def write_gexf(topology: Topology) -> Iterator[str]:
 
 def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
     networkx = import_library("networkx")
+    graph = to_networkx(topology)  # may exceed the memory, so it is built before the first part
     yield '<?xml version="1.0" encoding="utf-8"?>\n'
-    for line in getattr(networkx, generator)(to_networkx(topology)):
+    for line in getattr(networkx, generator)(graph):
         yield f"{line}\n"
 
 
@@ -208,11 +209,11 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
     An edge has the attribute ``port``, the port at the end with the lower rank. Edges have the
     attribute ``capacity`` unless all capacities are 1, and ``latency`` unless all latencies are 0.
     """
+    edges = _links(topology)  # may exceed the memory, so it is built before the first part
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
         yield f'  {name}="{value}";\n'
     yield from _dot_nodes(topology, np.arange(topology.nodes))
-    edges = _links(topology)
     columns = (column.tolist() for column in (edges.start, edges.end, *edges.attributes.values()))
     for node, neighbour, *values in zip(*columns, strict=True):
         pairs = zip(edges.attributes, values, strict=True)

@@ -18,7 +18,7 @@ from io import TextIOWrapper
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
 
-from starcast.support.errors import LimitError
+from starcast.support.errors import InputError, LimitError
 
 MB = 10**6
 #: Maximum size in bytes of a text file that people write, such as a grid or settings.
@@ -146,11 +146,13 @@ def decode_text(data: bytes) -> str:
     Raises:
         ValueError: the data is neither valid UTF-8 nor valid UTF-16.
     """
+    encoding = _encoding(data)
     try:
-        text = data.decode(_encoding(data))
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"line {line} is not valid UTF-8: convert the file to UTF-8") from None
+        name = "UTF-16" if encoding.startswith("utf-16") else "UTF-8"
+        raise ValueError(f"line {line} is not valid {name}: convert the file to UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -171,11 +173,21 @@ def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
     The encoding is UTF-8 or UTF-16; see `decode_text`. Invalid bytes in a UTF-8 file become
     surrogates instead of errors, so that the caller can report the line.
 
+    Reading an invalid UTF-16 file raises a `UnicodeError`; see `invalid_utf16`.
+
     Raises:
         OSError: the file cannot be read.
     """
     file = open(path, "rb")  # noqa: PTH123, SIM115 - a device or a pipe is read as well
     return TextIOWrapper(file, _encoding(file.peek(2)), errors="surrogateescape")
+
+
+def invalid_utf16(path: str | os.PathLike[str]) -> InputError:
+    """Return the error for a file from `open_lines` that is not valid UTF-16."""
+    return InputError(
+        f"{path} starts like a UTF-16 file but is not valid UTF-16",
+        hint="convert the file to UTF-8",
+    )
 
 
 def parse_toml(text: str) -> dict[str, Any]:
