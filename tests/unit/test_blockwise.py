@@ -81,7 +81,7 @@ def test_verification_by_blocks_finds_the_ports_heights_and_loads_of_the_forest(
 @pytest.mark.parametrize("spec", ["S8", "S9", "S10"])
 @pytest.mark.parametrize("base", BASES)
 def test_blocks_of_large_stars_have_the_parent_ports_of_the_forest(spec: str, base: str) -> None:
-    """All blocks of S8 are compared, and 40 blocks each of S9 and S10."""
+    """All blocks of S8 are compared, and 40 blocks of each larger star graph."""
     if (spec, base) == ("S10", "edge-disjoint"):
         spec = "S9"  # building the array of S10 takes ten seconds
     source, built = closed_form(spec, base), forest(spec, base)

@@ -236,8 +236,10 @@ def advise_pairing(comparison: Comparison) -> str:
     unpaired = count_unmatched(find_matches(comparison.sides, comparison.across, SEGMENTS))
     if unpaired >= lonely:
         return ""
-    unmatched = f"{lonely} of {total} rows have no partner"
-    return f"{unmatched}; if runs are paired `by` segments, {unpaired} have none"
+    return (
+        f"{lonely} of {total} rows have no partner; "
+        f"if runs are paired `by` segments, {unpaired} have none"
+    )
 
 
 def describe_pairing(comparison: Comparison) -> str:

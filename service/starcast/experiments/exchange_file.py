@@ -35,6 +35,7 @@ from starcast.support.json_files import (
 )
 from starcast.support.limited import MB, read_bytes
 from starcast.support.runs import FIGURES, RUN_FIELDS, Run, RunCost
+from starcast.support.text import pluralize
 from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.topologies.network_records import NetworkRecord
@@ -233,7 +234,8 @@ class ExperimentRecord(StrictRecord):
         if not seen:
             raise InputError("it has no runs")
         if self.points is not None and len(seen) > self.points:
-            raise InputError(f"it has {len(seen)} runs, but only {self.points} points")
+            runs, points = pluralize(len(seen), "run"), pluralize(self.points, "point")
+            raise InputError(f"it has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
         """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
@@ -241,7 +243,8 @@ class ExperimentRecord(StrictRecord):
             return None
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
-            raise InputError(f"its grid has {len(points)} points, but 'points' is {self.points}")
+            count = pluralize(len(points), "point")
+            raise InputError(f"its grid has {count}, but 'points' is {self.points}")
         return points
 
 

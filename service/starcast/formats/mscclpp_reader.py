@@ -47,7 +47,6 @@ _UNSUPPORTED = {
     **dict.fromkeys(("glres", "gstore", "gstorepkt"), "which a switch executes"),
     "pipeline": "which repeats operations for parts of a chunk",
 }
-_UNKNOWN = "which is unknown"
 #: For each operation on packets, the index of the first source that is read as a packet, and of the
 #: first target that is written as a packet.
 _PACKET_SOURCES = {"rppkt": 0, "upkt": 0, "repkt": 1, "respkt": 1, "recpkt": 1, "recspkt": 1}
@@ -170,7 +169,8 @@ class _Execution(ChunkExecution):
         """
         step: PlanOperation = run.block.steps[run.done]
         if step.name not in _OPERATIONS:
-            problem = f"has the operation '{step.name}', {_UNSUPPORTED.get(step.name, _UNKNOWN)}"
+            reason = _UNSUPPORTED.get(step.name, "which is unknown")
+            problem = f"has the operation '{step.name}', {reason}"
             raise InputError(f"{run} {problem}", hint=f"use only {', '.join(_OPERATIONS)}")
         if step.name in _ADDS and self.collective not in REDUCTIONS:
             problem = f"has the operation '{step.name}', but {self.collective} does not add data"

@@ -275,8 +275,8 @@ class Queries(Connection):
         try:
             graph = self.graph
         except UnavailableError as error:
-            many = pluralize(len(rows), "file is", "files are")
-            note = f"{many} valid; plans were not checked: {error.message}; {error.hint}"
+            files = pluralize(len(rows), "file is", "files are")
+            note = f"{files} valid; plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, note)
         # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
         # are not reported in this case.

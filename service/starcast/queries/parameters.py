@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
-from starcast.support.text import did_you_mean, find_surrogate
+from starcast.support.text import did_you_mean, find_surrogate, pluralize
 from starcast.support.vocabulary import LABEL
 
 if TYPE_CHECKING:
@@ -147,9 +147,10 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
     if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
+        length = pluralize(len(example), "character")
         raise InputError(
             f"'{pattern}' is not a label pattern of {network.spec}",
-            hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
+            hint=f"write {length}, each * or one of {' '.join(sorted(symbols))}",
         )
 
 
