@@ -634,6 +634,8 @@ def test_levels_are_drawn_from_the_root_of_the_forest_or_of_the_url(
     assert levels_of(page) == expected("20")
     page.goto(f"{file.as_uri()}#root=11&layout=levels")
     expect(page.locator("#notices")).to_contain_text("does not hold the levels from 11")
+    # The notice appears before the nodes move.
+    expect(page.locator("#layout-text")).to_contain_text("from the first node")
     assert levels_of(page) == expected("00")
     page.close()
 
