@@ -39,8 +39,6 @@ from starcast.comparison.matching import (
 )
 from starcast.comparison.sides import PART, describe_networks, parent
 from starcast.support.axes import QUESTION
-from starcast.support.html import inline_files, render_page
-from starcast.support.latex import table_label
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
@@ -306,6 +304,8 @@ def legend(comparison: Comparison, shown: Comparison) -> list[str]:
 
 def describe_latex(comparison: Comparison) -> dict[str, Any]:
     """Return the arguments of `starcast.support.latex.booktabs` for a comparison."""
+    from starcast.support.latex import table_label  # noqa: PLC0415 - only LaTeX needs it
+
     shown = comparison.with_letters()
     layout = lay_out(shown)
     shared = _shared(comparison)
@@ -414,6 +414,8 @@ def render_file(comparison: Comparison, profiles: Profiles) -> str:
     The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
     of plots.
     """
+    from starcast.support.html import inline_files, render_page  # noqa: PLC0415 - only pages need it
+
     values = page_values(comparison, profiles)
     now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     values["written"] = f"Written {now} by starcast {version('starcast')}."
