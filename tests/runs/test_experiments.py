@@ -232,7 +232,7 @@ def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhi
         return execution.execute(point)
 
     monkeypatch.setattr(running, "execute", meanwhile)
-    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
+    with pytest.raises(InputError, match="defined by a grid: single runs cannot be added"):
         run_once(engine, GRID.points()[0])
     assert len(runs(engine, ADHOC)) == 32
 

@@ -207,7 +207,7 @@ _FOREST_HEADER = _forest("S4", npy_header((80 * 10**12,)))
 #: For each file: the function that writes it, code that reads it, exit code, words of the message.
 BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a run of 900,000 objects": (_DEEP, EXPERIMENTS, 2, "topology: Field required"),
-    "runs that are lists": (_MANY_RUNS, EXPERIMENTS, 7, "holds more than 500,000 runs"),
+    "runs that are lists": (_MANY_RUNS, EXPERIMENTS, 7, "has more than 500,000 runs"),
     "a run of 100 MB": (_LONG_RUN, EXPERIMENTS, 2, "longer than 8 MB"),
     "blanks": (_BLANKS, EXPERIMENTS, 7, "holds more than 160 MB"),
     "a shard of lists": (_LISTS, SHARDS, 7, "MB of memory; the limit is"),

@@ -264,7 +264,7 @@ def test_labels_of_a_torus_with_long_sides_are_decimal_numbers() -> None:
     for label in ("3909", "4000", "390", "390a", "03907"):
         with refused(f"'{label}' is not a label") as refusal:
             t.rank(label)
-    assert refusal.value.hint == "labels go from 0000 to 3908"
+    assert refusal.value.hint == "use a label from 0000 to 3908"
 
 
 def test_generators_of_a_subgroup_define_its_cayley_graph() -> None:

@@ -516,11 +516,11 @@ def test_a_result_that_raises_an_exception_when_read_is_refused(
     ("option", "body", "shown"),
     [
         ("exclusion", "1 / 0", "ZeroDivisionError"),
-        ("exclusion", "False", "it returned a value of type bool, not text or None"),
+        ("exclusion", "False", "the result is of type bool, not str or None"),
         ("rows", "'many'", "TypeError: 'str' object"),
         ("sources", "exit()", "SystemExit"),
         ("refusal", "5", "TypeError: 'int' object"),
-        ("forest_construction", "5", "it returned a value of type int, not text or None"),
+        ("forest_construction", "5", "the result is of type int, not str or None"),
     ],
 )
 def test_the_error_names_the_plug_in_option_whose_function_fails(

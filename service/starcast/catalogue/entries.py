@@ -1,7 +1,7 @@
-"""Entries and registries: the common base of the family, construction and algorithm catalogues.
+"""The common base of the catalogues of families, constructions and algorithms.
 
-This module also checks the arguments of entries, and the names, options and signatures that are
-passed to the decorators.
+A catalogue is a registry of entries, which are named functions. This module also checks the
+arguments of entries, and the names, options and signatures that are passed to the decorators.
 """
 
 import inspect

@@ -3,8 +3,7 @@
 Built-in packs, and packs in a user's folders, are subpackages of `starcast_papers`. This package is
 not on the import path; its folder is ``papers``. A pack may also be an installed package. Every
 pack that is not built in is a plug-in: its modules may declare families, constructions and
-algorithms.
-`starcast.claims.catalogue` reads the claims of all packs.
+algorithms. The module `starcast.claims.catalogue` reads the claims of all packs.
 """
 
 import hashlib
@@ -47,7 +46,7 @@ class Pack:
         module: the name of the pack's package.
         folder: the folder with the pack's files.
         sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
-        is_named: whether the user named the pack; other packs are omitted if they are invalid.
+        is_named: whether the user named the pack; if not, an invalid pack does not raise an error.
     """
 
     module: str
@@ -108,7 +107,7 @@ def load_folder(folder: Path) -> None:
     if not (folder / CLAIMS).is_file():
         raise InputError(
             f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
-            hint="name the folder that holds claims.toml; 'starcast claims new' writes a pack",
+            hint="name the folder that contains claims.toml; 'starcast claims new' writes a pack",
         )
     shipped()  # creates the package of all packs
     name = _name_module(folder)

@@ -1,8 +1,8 @@
 """The files of a plug-in: its module, and the modules next to it that it imports.
 
-If the plug-in is in a package, these modules are other modules of this package; if it is a single
-file, they are below the file's folder. Modules of Python, starcast and installed packages are not
-part of a plug-in.
+If the plug-in is in a package, the imported modules are other modules of this package. If it is a
+single file, they are below the file's folder. Modules of Python, starcast and installed packages
+are not part of a plug-in.
 """
 
 import ast
@@ -71,8 +71,7 @@ def hash_plugin(module: str, file: Path) -> str:
 def _locate(root: Path, name: str) -> Path | None:
     """Return the file of a module below a folder, without importing the module.
 
-    The result is None if Python finds no module of this name, or finds it in
-    another folder.
+    The result is None if Python finds no module of this name, or finds it in another folder.
     """
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:

@@ -111,7 +111,7 @@ def describe_used(
 
     Args:
         topology: the `Topology` of the artifact or run.
-        entry: the kind and name of the construction or algorithm.
+        entry: the kind and name of the construction or algorithm; None for a topology.
         arguments: the arguments of the entry, which may name constructions.
     """
     used = [("family", topology.family)]
@@ -224,7 +224,9 @@ def read_text(value: Any) -> str | None:
         TypeError: the value is neither a string nor None.
     """
     if not isinstance(value, str | None):
-        raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")
+        raise TypeError(
+            f"the result is of type {type(value).__name__}, not str or None"
+        )
     return value
 
 

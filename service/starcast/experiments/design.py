@@ -251,7 +251,7 @@ def grid_command(stored: Mapping[str, Any], name: str) -> str:
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
-    """Group different points by `Point.structure`, in order of first appearance."""
+    """Group points by `Point.structure`, in order of first appearance, without repeated points."""
     groups: dict[PointStructure, dict[Point, None]] = {}
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
@@ -502,5 +502,5 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
 
 
 def _quote(value: Any) -> str:
-    """Return a value as TOML; TOML strings are JSON strings in which DEL is escaped as well."""
+    """Return a value as TOML; its strings are those of JSON, but with the DEL character escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,7 +2,7 @@
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
 a run with the same parameters is already stored in any experiment, both runs must have the same
-results: costs, missing units, and the load of each step.
+results: status, costs, missing units, and the packets of each step.
 """
 
 import gzip
@@ -163,7 +163,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return, by point, the stored runs with the topology and algorithm of any given run."""
+    """Return, by point, the stored runs that have the topology and algorithm of a given run."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c

@@ -159,7 +159,8 @@ class RunRecord(_Axes):
             value = getattr(self, axis)
             if value != getattr(point, axis):
                 raise InputError(
-                    f"a run of {point.algorithm} has {axis} = {value}, not {getattr(point, axis)}"
+                    f"a run of {point.algorithm} has {axis} = {value}, but its other parameters"
+                    f" require {getattr(point, axis)}"
                 )
         return point
 
@@ -168,7 +169,8 @@ class RunRecord(_Axes):
         """Whether a plug-in that is not loaded defines the run's topology, algorithm or base.
 
         Raises:
-            StarcastError: the algorithm is not a name, optionally with arguments in parentheses.
+            StarcastError: the algorithm is malformed; it must be a name, optionally with arguments
+                in parentheses.
         """
         point = Point.of(self)
         is_known = (
@@ -221,10 +223,10 @@ class ExperimentRecord(StrictRecord):
         for run in self.runs:
             point = run.point
             if point in seen:
-                raise InputError("two of its runs have the same parameters")
+                raise InputError("two runs have the same parameters")
             seen.add(point)
             if allowed is not None and point not in allowed:
-                raise InputError(f"its grid has no point with the command '{point.command()}'")
+                raise InputError(f"the grid does not contain the run '{point.command()}'")
             if changed := find_changed(run.provenance.get("plugins", {})):
                 raise RejectedError(
                     "a run was made with another version of the plug-in that defines"
@@ -232,10 +234,10 @@ class ExperimentRecord(StrictRecord):
                 )
             check_figures(point, run)
         if not seen:
-            raise InputError("it has no runs")
+            raise InputError("the experiment has no runs")
         if self.points is not None and len(seen) > self.points:
             runs, points = pluralize(len(seen), "run"), pluralize(self.points, "point")
-            raise InputError(f"it has {runs}, but only {points}")
+            raise InputError(f"the experiment has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
         """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
@@ -244,7 +246,7 @@ class ExperimentRecord(StrictRecord):
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
             count = pluralize(len(points), "point")
-            raise InputError(f"its grid has {count}, but 'points' is {self.points}")
+            raise InputError(f"the grid has {count}, but 'points' is {self.points}")
         return points
 
 
@@ -315,7 +317,7 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[ExperimentRecord]:
     def read_format() -> Any:
         value = cursor.value()
         if value != FORMAT:
-            raise ValueError(f"its format is {value!r}; this version reads '{FORMAT}'")
+            raise ValueError(f"the format is {value!r}, but this version reads '{FORMAT}'")
         return value
 
     def read_list() -> list[ExperimentRecord]:
@@ -387,7 +389,7 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
     for number, _ in enumerate(items):
         if number == most:
             raise LimitError(
-                f"{owner} holds more than {most:,} {noun}", hint="export fewer experiments"
+                f"{owner} has more than {most:,} {noun}", hint="export fewer experiments"
             )
         yield
 
@@ -428,13 +430,12 @@ def check_figures(point: Point, run: RunRecord) -> None:
         raise InputError("a run has costs or an error message that contradict its status")
     if not complete:
         if run.profile:
-            raise InputError("a failed run cannot have a profile")
+            raise InputError("a failed run cannot have a step profile")
         return
     if contradiction := next(_find_contradictions(point, run, stated, formulas), None):
         raise RejectedError(
             f"the run '{point.command()}' has inconsistent figures: {contradiction}",
-            hint="to check the run, repeat it on this machine with the command above; nothing was"
-            " stored",
+            hint="repeat the run on this machine with the command above; nothing was stored",
         )
 
 

@@ -72,7 +72,7 @@ class Execution:
 
     @property
     def profile(self) -> Profile:
-        """The busy links, packets and largest packet of each step; empty for a failed execution."""
+        """The links used, packets and largest packet of each step; empty if execution failed."""
         return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property

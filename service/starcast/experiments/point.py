@@ -207,7 +207,7 @@ def find_root(topology: Topology, root: str | None) -> int:
         root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
 
     Raises:
-        InputError: ``root`` names no node of the topology, or names a switch.
+        InputError: ``root`` is not a node of the topology, or is a switch.
         LimitError: ``root`` is `CENTRE`, and the topology has too many nodes to find its centre.
     """
     if root is None:

@@ -233,13 +233,13 @@ def _check_collection(session: Session, name: str) -> None:
     experiment = repository.find_experiment(session, name)
     if experiment is not None and experiment.grid:
         raise InputError(
-            f"the experiment '{name}' is defined by a grid: no single run can be added to it",
+            f"the experiment '{name}' is defined by a grid: single runs cannot be added to it",
             hint="use another name",
         )
 
 
 def _ensure_experiment(session: Session, name: str, design: Design | None = None) -> int:
-    """Return the number of an experiment; create it, with the design, if it does not exist."""
+    """Return the id of an experiment; if it does not exist, create it with the given design."""
     experiment = repository.find_experiment(session, name)
     if experiment is None and design is not None:
         points = len(design.points())
@@ -416,7 +416,7 @@ def _find_obstacle(run: Run) -> PluginMissingError | None:
 
 
 def load_steps(session: Session, run: Run) -> Steps:
-    """Return the step profile of a stored run: busy links, packets and largest packet by step."""
+    """Return the links used, the packets and the largest packet of a stored run, by step."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run.id).order_by(table.step)

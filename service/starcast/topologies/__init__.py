@@ -1,4 +1,4 @@
-"""Topologies; the function `topology` builds one from a spec such as ``S5``, ``S6,3`` or ``Q4``."""
+"""Topologies, which the function `topology` builds from specs such as ``S5`` or ``Q4``."""
 
 # Each module declares its families; `starcast` lists the families in this order.
 from starcast.topologies import stars, cayley_families, link_families  # noqa: F401, I001

@@ -32,10 +32,13 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that reads a node array at the neighbours of the nodes in a chunk.
+    """Return a function that reads the values of an array at the neighbours of a chunk of nodes.
 
-    The function keeps the ranks of the last chunk's neighbours, because callers read several arrays
-    per chunk.
+    The function takes an array over all nodes and a chunk. It keeps the neighbours of the last
+    chunk, because callers read several arrays per chunk.
+
+    Args:
+        neighbour_ranks: returns the ranks of the neighbours of the nodes in a chunk.
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
@@ -50,9 +53,9 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 
 
 class Topology(Displayable, ABC):
-    """A connected graph with numbered ports, each of which maps the nodes one to one.
+    """A connected graph with numbered ports; no two nodes have the same neighbour at the same port.
 
-    Nodes are the ranks 0..nodes-1; in topologies with translations, the identity is 0. A node
+    Nodes are the ranks 0..nodes-1; in topologies with translations, the identity has rank 0. A node
     without a link at a port is its own neighbour there. Arrays over all nodes are indexed by rank,
     and are allocated only when a method needs them. If an array would not fit into the machine's
     memory, the method raises a `LimitError`.
@@ -60,7 +63,7 @@ class Topology(Displayable, ABC):
     Attributes:
         family: the name of the family, such as ``star``, ``nk-star`` or ``hypercube``.
         spec: the string that `starcast.topology` accepts, such as ``S5``.
-        n: the size, such as n of S_n and S_{n,k}, or d of Q_d.
+        n: the size parameter, such as n of S_n and S_{n,k}, or d of Q_d.
         k: k of S_{n,k}; None for other families.
         nodes: the number of nodes, including switches; see `endpoints`.
         capacities: the capacity of each node's link at each port, in the order of `ports`, or 0 if
@@ -73,7 +76,8 @@ class Topology(Displayable, ABC):
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, where it changes the ports of residual links.
+            False only for S_{n,k} with k < n-1, where it changes the ports of the links that
+            replace the first symbol.
     """
 
     family: str
@@ -125,7 +129,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether `neighbours` reads `kept_table`; True for small topologies of some families."""
+        """Whether all neighbours are cached in a table, as in small topologies of some families."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -226,14 +230,14 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back over the link that ``port`` crosses.
+        """Return the port that leads back from the neighbour across ``port`` to the node.
 
         Raises:
             InputError: the topology has no such port.
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse ports, indexed by port, uint8 ``[256]``; 0 at all other indices."""
+        """Return the reverse port of each port, uint8 ``[256]``; 0 at all other indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -309,8 +313,8 @@ class Topology(Displayable, ABC):
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads the values of a node array at the neighbours across a port.
 
-        The function takes an array over all nodes, such as distances, and one of `chunks`. It
-        returns the array's values at the neighbours of the chunk's nodes.
+        The function takes an array over all nodes, such as distances, and a slice from `chunks`. It
+        returns the array's values at the neighbours of the nodes in the slice.
 
         Raises:
             InputError: the topology has no such port.
@@ -318,7 +322,7 @@ class Topology(Displayable, ABC):
         return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across its own port in ``ports``, int32 ``[count]``.
+        """Return the neighbour of each node across the port given for the node, int32 ``[count]``.
 
         Args:
             ports: the port of each node, uint8 ``[count]``.
@@ -548,7 +552,7 @@ def describe_links(topology: Topology) -> dict[str, Any]:
 
 
 def degree_text(topology: Topology) -> str:
-    """Return the degree as text, such as ``degree 4``, or ``degrees 1 to 4`` if nodes differ."""
+    """Return the degree as text: ``degree 4``, or ``degrees 1 to 4`` if nodes' degrees differ."""
     least = topology.degree if topology.has_translations else int(topology.degrees.min())
     if least == topology.degree:
         return f"degree {least}"
@@ -585,5 +589,5 @@ def find_ports(
 
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
-    """Return the read-only table of all neighbours in a small topology; see `Topology.table`."""
+    """Return a topology's neighbour table, which is cached and read-only; see `Topology.table`."""
     return freeze(topology._compute_table())  # noqa: SLF001 - of this module

@@ -32,7 +32,7 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 
 
 class _Blocks(NamedTuple):
-    """The blocks of S_n or S_{n,k}, and the patterns that all of them share."""
+    """The blocks (nodes with the same prefix) of S_n or S_{n,k}, and the patterns of suffixes."""
 
     m: int  # number of positions in the suffix
     size: int  # number of nodes per block
@@ -41,7 +41,7 @@ class _Blocks(NamedTuple):
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
     def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
-        """Return the ranks of patterns within a block, int32 ``[count]``."""
+        """Return the rank of each suffix pattern among a block's patterns, int32 ``[count]``."""
         rows = (patterns + 1).astype(np.uint8)
         return permutations.arrangement_rank(rows, self.rest.shape[1])
 
@@ -63,7 +63,7 @@ def missing_symbols(rows: NDArray[np.integer], n: int) -> Perms:
 
 
 def chunks(n: int, k: int) -> list[slice]:
-    """Return slices that together cover all ranks; each slice consists of complete blocks."""
+    """Return slices that together cover all ranks of S_{n,k}; each slice has only whole blocks."""
     blocks = _blocks(n, k)
     step, nodes = CHUNK * blocks.size, len(blocks.prefix) * blocks.size
     return [slice(start, min(start + step, nodes)) for start in range(0, nodes, step)]
@@ -86,7 +86,7 @@ class NodeArray:
         self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values for a range of blocks into ``out``, ``[blocks, size]``."""
+        """Write the values for a chunk of blocks into ``out``, which has one row per block."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -148,7 +148,7 @@ class Neighbours(NodeArray):
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
-        """Return an array's values at the neighbours of a chunk, across a port in the prefix."""
+        """Return an array's values at the neighbours of a chunk; only for a port in the prefix."""
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)
@@ -159,8 +159,8 @@ def _first_ranks(n: int, k: int) -> Ranks:
     """Return the lowest rank in each block that is reached by replacing the first symbol.
 
     Returns:
-        int32 ``[blocks, r]``. The first index is the block before the replacement; the second is
-        the index of the new first symbol in the rest of this block.
+        int32 ``[blocks, r]``. The first index is the block before the replacement. The second is
+        the index of the new first symbol among the r symbols that this block's prefix lacks.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -173,7 +173,11 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the two arrays of `_exchange`, ``[r + 1, size]``, indexed first by ``smaller``."""
+    """Return the two arrays of `_exchange` for all values of ``smaller``, which is the first index.
+
+    Returns:
+        Two arrays ``[r + 1, size]``, for r symbols that a prefix lacks.
+    """
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     new_symbols, patterns = zip(
         *(_exchange(n, k, port, smaller) for smaller in numbers), strict=True
@@ -182,17 +186,17 @@ def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the effect of crossing a port on the first symbol and on the suffix pattern.
+    """Return how crossing a port changes the first symbol and the pattern of the suffix.
 
     Args:
         n: the number of symbols.
         k: the length of labels.
         port: a port outside the prefix.
-        smaller: the number of symbols in the rest that are smaller than the old first symbol.
+        smaller: how many symbols that the prefix lacks are smaller than the old first symbol.
 
     Returns:
-        Two arrays ``[size]``, indexed by the old pattern: the new first symbol, as an index in the
-        rest, and the rank of the new pattern.
+        Two arrays ``[size]``, indexed by the old pattern: the new first symbol, as an index among
+        the symbols that the prefix lacks, and the rank of the new pattern.
     """
     blocks = _blocks(n, k)
     patterns = blocks.patterns
@@ -205,14 +209,14 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
-    """Return, for each pattern, the symbol ``steps`` places after the first symbol.
+    """Return, for each suffix pattern, the symbol ``steps`` places after the label's first symbol.
 
     Places are counted cyclically through the sorted first symbols of the node's clique: the nodes
-    whose labels agree in all but the first symbol. ``smaller`` is the number of symbols in the rest
-    that are smaller than the first symbol.
+    whose labels agree in all but the first symbol. ``smaller`` is the number of symbols that the
+    prefix lacks and that are smaller than the first symbol.
 
     Returns:
-        The symbols as indices in the rest, ``[size]``.
+        The symbols as indices among the symbols that the prefix lacks, ``[size]``.
     """
     blocks = _blocks(n, k)
     others = missing_symbols(blocks.patterns + 1, blocks.rest.shape[1]).astype(np.intp) - 1
@@ -228,15 +232,15 @@ def _order(values: NDArray[np.integer]) -> Perms:
 
 
 class _Relabelling(NodeArray):
-    """A `NodeArray` of the patterns' ranks after renaming the symbols of each pattern.
+    """The base of arrays that need the rank of each suffix pattern after its symbols are renamed.
 
-    The subclasses set ``_order``, the new index of each symbol in the rest, ``[blocks, r]``.
+    Subclasses set ``_order``: for each block, the new index of each symbol that the prefix lacks.
     """
 
     _order: Perms
 
     def _relabelled(self, chunk: slice) -> Ranks:
-        """Return the rank of each pattern after relabelling, ``[blocks, size]``."""
+        """Return the rank of each node's pattern after renaming, one row per block of the chunk."""
         size, m = self._blocks.size, self._blocks.m
         patterns = self._order[chunk][:, self._blocks.patterns]
         return self._blocks.ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
@@ -308,7 +312,7 @@ class Distances(_Relabelling):
 
 
 class StarDistances(Distances):
-    """The distances in S_n, read from tables with all permutations of the suffix."""
+    """The distances in S_n, looked up in tables that contain all permutations of the suffix."""
 
     def __init__(self, n: int, root: Perms) -> None:
         super().__init__(n, n, root)
@@ -335,12 +339,12 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of given positions that are fixed points, for each suffix pattern.
+    """Return twice the number of given suffix positions at which a pattern has the root's symbol.
 
     Returns:
-        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per given
-        position. The digit is the index, in the rest, of the root's symbol at this position, or m
-        if the prefix has this symbol. The second index is the rank of the pattern.
+        uint8 ``[(m+1)^len(positions), m!]``. The first index is a number in base m+1 with a digit
+        for each position: the index of the root's symbol at this position among the m symbols that
+        the prefix lacks, or m if the prefix has it. The second index is the rank of the pattern.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -352,21 +356,21 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
 def _through_prefix(
     prefix: NDArray[np.int16], rest: NDArray[np.int16], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """Follow each block's permutation through its prefix, by pointer doubling.
+    """Find the cycles and paths of positions in each block's prefix, by pointer doubling.
 
-    The permutation maps each position to the *home* of its symbol, the symbol's position in the
+    Each position is followed by the *home* of its symbol, which is the symbol's position in the
     root.
 
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.
-        rest: the home positions of the rest's symbols, ``[blocks, symbols]``.
+        rest: the home positions of the symbols that the prefix lacks, ``[blocks, symbols]``.
         width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
         Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
         the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
-        symbols]``, has for each symbol of the rest the suffix position, counted from 0, at which
-        the path from this symbol leaves the prefix.
+        symbols]``, has for each symbol that the prefix lacks the suffix position, counted from 0,
+        at which the path from this symbol leaves the prefix.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.
@@ -388,12 +392,12 @@ def _through_prefix(
 
 @lru_cache(maxsize=8)
 def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
-    """Return, for each pattern, the number of cycles that stay in the suffix, uint8 ``[size]``.
+    """Return the number of cycles i -> pattern[i] in each suffix pattern, uint8 ``[size]``.
 
-    Fixed points count as cycles.
+    Fixed points are cycles; a path that leaves the positions of the suffix is not.
 
     Args:
-        symbols: the number of symbols in the rest of a block.
+        symbols: the number of symbols that the prefix of a block lacks.
         m: the number of positions in the suffix.
     """
     counts = []
@@ -404,7 +408,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle i -> row[i] from ``start``; -1 if the path is open."""
+    """Return the smallest index on the cycle i -> row[i] of ``start``; -1 if it is on no cycle."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

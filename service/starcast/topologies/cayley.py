@@ -175,7 +175,7 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse, in which p, with the sign of s, is at |s| if symbol s is at p."""
+        """Return the inverse: if symbol s is at position p, it has p, with s's sign, at |s|."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -222,7 +222,7 @@ class Residues:
         if min(self.sides) < 2 or self.nodes > _MAX_NODES:
             raise InputError(
                 f"the sides {', '.join(map(str, self.sides))} are out of range",
-                hint=f"sides are at least 2, and their product is at most {_MAX_NODES:,}",
+                hint=f"use sides of at least 2 whose product is at most {_MAX_NODES:,}",
             )
 
     @property
@@ -262,7 +262,7 @@ class Residues:
         return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of group elements, which are residues of equal length."""
+        """Return the labels of group elements: their residues, all with equally many digits."""
         base, width = self._label_format
         digits = elements[..., None] // base ** np.arange(width)[::-1] % base
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[digits]
@@ -273,8 +273,8 @@ class Residues:
         """Return the group element with the given label.
 
         Raises:
-            InputError: the label has a wrong length, or a residue is not smaller than the side of
-                its dimension.
+            InputError: the label has a wrong length or character, or a residue is not smaller than
+                the side of its dimension.
         """
         base, width = self._label_format
         text = str(label).lower()
@@ -287,7 +287,7 @@ class Residues:
             if len(text) == self.n * width and all(map(int.__lt__, residues, self.sides)):
                 return np.array(residues)
         first, last = self.labels(np.array([[0] * self.n, np.array(self.sides) - 1]))
-        raise InputError(f"'{label}' is not a label", hint=f"labels go from {first} to {last}")
+        raise InputError(f"'{label}' is not a label", hint=f"use a label from {first} to {last}")
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return a generator's steps as residues; None if their number is wrong or all are 0."""

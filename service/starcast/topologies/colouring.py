@@ -35,10 +35,10 @@ def colour_links(nodes: int, links: Sequence[tuple[int, int]]) -> list[int]:
 
 
 class _Colouring:
-    """A proper colouring that grows link by link.
+    """A proper colouring to which links are added one by one.
 
     Attributes:
-        ends: for each node and colour, the node at the other end of the link with that colour.
+        ends: for each node and colour, the other end of the node's link with this colour, or -1.
         free: for each node, an integer with a bit for every colour that no link of the node has.
     """
 
@@ -85,9 +85,9 @@ class _Colouring:
         return all(self.ends[node][c] == _FREE for node, c in zip(fan, colours, strict=False))
 
     def _exchange(self, u: int, free: int, other: int) -> None:
-        """Exchange two colours on the path of these colours that begins at u.
+        """Exchange two colours on the longest path from u whose links have only these two colours.
 
-        The first colour is free at u, so the path begins with a link of the other colour.
+        No link of u has the colour ``free``, so the path begins with a link of colour ``other``.
         """
         path, colour = [u], other
         while (end := self.ends[path[-1]][colour]) != _FREE:

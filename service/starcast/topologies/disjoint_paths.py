@@ -1,8 +1,8 @@
 """Find paths between two nodes that share no internal node.
 
 By Menger's theorem, the maximum number of such paths between nodes that are not adjacent is the
-smallest number of nodes that separate the two. The number is n-1 in a star graph and d in a
-hypercube (akers1989). The paths are a minimum-cost flow in which every internal node carries at
+smallest number of nodes that separate them. This number is n-1 in the star graph S_n and d in the
+hypercube Q_d (akers1989). The paths are a minimum-cost flow in which every internal node carries at
 most one unit. The flow is found by successive shortest paths: each node is split into an entry and
 an exit, and a new path may cancel a part of an earlier path (suurballe1974).
 """
@@ -21,7 +21,7 @@ _ENTRY, _EXIT = False, True
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
-    Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
+    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A
     computation for every target shows that in S_3 to S_6 this bound also holds for paths of minimum
     total length.
 
@@ -47,8 +47,8 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, the inner nodes separate the two nodes only if this link is
-    removed as well. The result then has one node less than the number of disjoint paths.
+    If a link joins the two nodes, it is removed too. The result then has one node less than the
+    number of disjoint paths.
 
     Args:
         topology: the topology that contains the two nodes.
@@ -112,9 +112,9 @@ class _Flow:
         return paths
 
     def cut(self) -> set[int]:
-        """Return a minimum cut, with one node of each path that has several links.
+        """Return a minimum cut, which consists of one inner node of each path with several links.
 
-        On each path, this is the node at which the last search stopped: the sides that the search
+        This is the node of the path at which the last search stopped: the sides that the search
         reached come before all other sides of the path.
         """
         cut = set()

@@ -65,12 +65,12 @@ def family(
     sizes: range | None = None,
     switches: str = "",
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of topologies: Cayley graphs, or graphs of any kind.
+    r"""Declare a function as a family of topologies: Cayley graphs, or graphs given by their links.
 
-    The function is called with the numbers in a spec. For graphs of any kind, it returns the links:
-    pairs of labels, or an array ``[links, 2]``. A link may occur several times, in either
-    direction. Ports are the colours of a link colouring; see `starcast.network`. Nodes with
-    certain first letters can be declared as ``switches``.
+    The function is called with the numbers in a spec. If it returns links, these are pairs of
+    labels, or an array ``[links, 2]``. A link may occur several times, in either direction. Ports
+    are the colours of a link colouring; see `starcast.network`. Nodes with certain first letters
+    can be declared as ``switches``.
 
     For Cayley graphs, the function returns the generators, by default permutations of 1..n. A node
     x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in the order
@@ -83,7 +83,8 @@ def family(
 
     Args:
         name: lower-case words joined by hyphens.
-        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers. A
+        pattern: a regular expression that matches the specs, such as ``P(\d+)``; its groups match
+            the numbers. A
             spec has at most 50 characters: ASCII letters, digits, commas, periods, underscores,
             plus signs and hyphens, even if the pattern also matches other strings. A spec that ends
             with a hyphen and six hexadecimal digits is that of a network, never of a family.
@@ -208,7 +209,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
         raise InputError(
             f"{origin}: the pattern of '{name}' contains {foreign.group()!r}, which no spec can"
             " contain",
-            hint=f"specs consist of {SPEC_CHARACTERS}",
+            hint=f"write a pattern for specs of {SPEC_CHARACTERS}",
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
     # tried on sample specs. The patterns of built-in families are tried in a unit test instead,
@@ -252,17 +253,17 @@ def _check_ports(built: Topology) -> None:
 
 
 def _check_labels(built: Topology) -> None:
-    """Check that labels are unique, match `LABEL`, and are parsed back to their own nodes.
+    """Check that labels are unique and match `LABEL`, and that ``rank`` returns their nodes.
 
     Raises:
-        InputError: a label is repeated, malformed, or parsed to another node.
+        InputError: a label is repeated or malformed, or ``rank`` returns another node for it.
     """
     ranks: dict[str, int] = {}
     for rank, label in enumerate(map(str, built.labels())):
         if not re.fullmatch(LABEL, label) or label == EXPANDED:
             raise InputError(
                 f"{label!r} is not a valid label of {built.spec}",
-                hint=f"labels consist of {LABEL_CHARACTERS}, and are not '{EXPANDED}'",
+                hint=f"use labels of {LABEL_CHARACTERS}, but not '{EXPANDED}'",
             )
         if ranks.setdefault(label, rank) != rank or built.rank(label) != rank:
             raise InputError(

@@ -109,10 +109,11 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a cut around a ball of nodes; it separates many pairs of nodes, but has few links.
+    """Return a ball of nodes as a cut that separates many pairs of endpoints but has few links.
 
-    The centre of the ball is a node at the maximum distance from node 0. The radius maximizes the
-    number of separated pairs of endpoints per unit of capacity.
+    The ball consists of all nodes up to some distance, its radius, from a centre, which is a node
+    at the maximum distance from node 0. The radius maximizes the number of separated pairs of
+    endpoints per unit of capacity.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -138,7 +139,7 @@ def keep(topology: Topology, name: str, compute: Callable[[], Value]) -> Value:
     Args:
         topology: the object in which the value is stored.
         name: the key of the value, unique among the values of a topology.
-        compute: computes the value.
+        compute: a function that returns the value.
     """
     kept = vars(topology).setdefault("_kept_values", {})
     if name not in kept:
@@ -247,7 +248,7 @@ class FlowNetwork:
         return chosen
 
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
-        """Return the cut without the root that has the most endpoints per unit of capacity.
+        """Return the cut with the root outside and the most endpoints inside per unit of capacity.
 
         If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
         routes along a flow attain the bound. The same holds for messages from the root to the

@@ -39,7 +39,7 @@ def path(n: int) -> LabelPairs:
 )  # fmt: skip
 def mesh(*sides: int) -> LabelPairs:
     """Yield the links of a mesh. Labels are coordinates, all with the same number of digits."""
-    _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "sides are at least 2")
+    _require(min(sides) > 1, f"Mesh{'x'.join(map(str, sides))}", "use sides of at least 2")
     width = len(str(max(sides) - 1))
     strides = [prod(sides[axis + 1 :]) for axis in range(len(sides))]
     axes = list(zip(strides, sides, strict=True))
@@ -59,7 +59,7 @@ def mesh(*sides: int) -> LabelPairs:
 )  # fmt: skip
 def complete_bipartite(left: int, right: int) -> LabelPairs:
     """Yield the links between all nodes a1, a2, .. and all nodes b1, b2, .."""
-    _require(min(left, right) > 0, f"K{left},{right}", "the numbers are at least 1")
+    _require(min(left, right) > 0, f"K{left},{right}", "use two numbers of at least 1")
     for a in range(1, left + 1):
         for b in range(1, right + 1):
             yield f"a{a}", f"b{b}"
@@ -72,7 +72,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
     """Yield the links between arrangements (k of n symbols) that differ in one position."""
-    _require(1 <= k < n, f"A{n},{k}", f"k goes from 1 to {n - 1}")
+    _require(1 <= k < n, f"A{n},{k}", f"use a k from 1 to {n - 1}")
     symbols = _SYMBOLS[1 : n + 1]
     for node in permutations(symbols, k):
         for position, symbol in product(range(k), symbols):
@@ -104,9 +104,12 @@ def crossed_cube(d: int) -> LabelPairs:
     spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
-    """Yield links from each word to its shifts, which end in a new symbol and lack the first."""
+    """Yield the links of a de Bruijn graph, from each word to its shifts.
+
+    A shift of a word lacks the word's first symbol and ends in an additional symbol.
+    """
     _require(
-        1 <= length <= _LONGEST, f"DB{symbols},{length}", f"words have 1 to {_LONGEST} symbols"
+        1 <= length <= _LONGEST, f"DB{symbols},{length}", f"use 1 to {_LONGEST} symbols per word"
     )
     for word in product(_SYMBOLS[:symbols], repeat=length):
         for last in _SYMBOLS[:symbols]:
@@ -120,7 +123,9 @@ def de_bruijn(symbols: int, length: int) -> LabelPairs:
 )  # fmt: skip
 def kautz(degree: int, length: int) -> LabelPairs:
     """Yield the links of the de Bruijn graph between words without equal adjacent symbols."""
-    _require(1 <= length <= _LONGEST, f"KZ{degree},{length}", f"words have 1 to {_LONGEST} symbols")
+    _require(
+        1 <= length <= _LONGEST, f"KZ{degree},{length}", f"use 1 to {_LONGEST} symbols per word"
+    )
     # Steps from a symbol to the next one exclude 0, so that adjacent symbols differ.
     for steps in product(range(degree + 1), *[range(1, degree + 1)] * (length - 1)):
         word = "".join(_SYMBOLS[place % (degree + 1)] for place in accumulate(steps))
@@ -134,8 +139,8 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield the links of a ring of nodes u_i, links from u_i to v_i, and from v_i to v_(i+k)."""
-    _require(1 <= k < n / 2, f"GP{n},{k}", "k is at least 1 and below n/2")
+    """Yield links from u_i to u_(i+1) and v_i, and from v_i to v_(i+k), with indices modulo n."""
+    _require(1 <= k < n / 2, f"GP{n},{k}", "use a k of at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
         yield f"u{node}", f"v{node}"
@@ -157,7 +162,7 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """
     groups = 2 * h * h + 1
     if hosts:
-        _require(0 < hosts[0] < 200, f"DF{h},{hosts[0]}", "a router has 1 to 199 hosts")
+        _require(0 < hosts[0] < 200, f"DF{h},{hosts[0]}", "use 1 to 199 hosts per router")
         for u, v in dragonfly(h):
             yield f"r{u}", f"r{v}"
         for group, router, host in product(range(groups), range(2 * h), range(hosts[0])):
@@ -185,7 +190,7 @@ def fat_tree(k: int) -> LabelPairs:
     Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
     of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
     """
-    _require(k % 2 == 0, f"FT{k}", "k is even, such as 4")
+    _require(k % 2 == 0, f"FT{k}", "use an even k, such as 4")
     for pod, one, other in product(range(k), range(k // 2), range(k // 2)):
         yield f"e{pod}.{one}", f"h{pod}.{one}.{other}"
         yield f"e{pod}.{one}", f"a{pod}.{other}"
@@ -205,7 +210,7 @@ def slim_fly(q: int) -> LabelPairs:
     (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
-    _require(is_prime, f"SF{q}", "q is an odd prime, such as 5 or 7")
+    _require(is_prime, f"SF{q}", "use an odd prime q, such as 5 or 7")
     # The powers of a primitive root are all numbers from 1 to q-1.
     roots = ([pow(root, exponent, q) for exponent in range(q - 1)] for root in range(2, q))
     powers = next(row for row in roots if len({*row}) == q - 1)
@@ -232,7 +237,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"no random regular graph has {n:,} nodes of degree {degree}",
-            hint=f"the degree is at least 3 and below n, and n times the degree is even and at most"
+            hint=f"use a degree of at least 3 and below n, with n times the degree even and at most"
             f" {2 * MAX_LINKS:,}",
         )
     random = Random(seed)  # noqa: S311 - no secret depends on it
@@ -247,7 +252,10 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Pair link ends at random; return all links, or fewer if the last ends cannot be paired."""
+    """Return links that join random pairs of ends, of which each node has ``degree``.
+
+    There are too few links if the last ends cannot be paired.
+    """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
     while ends:

@@ -92,8 +92,8 @@ def necklace_count(n: int) -> int:
 def count_fixed(n: int, turns: int) -> int:
     """Return the number of nodes that ``turns`` rotations R map to themselves.
 
-    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. The fixed nodes are
-    the permutations that commute with the rotation, of which there are ((n-1)/g)^g g!.
+    As a permutation of 2..n, the rotation R^turns has g = gcd(turns, n-1) cycles of (n-1)/g
+    symbols. The ((n-1)/g)^g g! permutations that commute with R^turns are the result's nodes.
     """
     cycles = gcd(turns, n - 1)
     return int(((n - 1) // cycles) ** cycles * factorial(cycles))
@@ -133,7 +133,9 @@ _NO_CYCLE = np.iinfo(np.int64).max
 
 
 def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
-    """Return the displacement d(x) of every node of S_n, uint8 ``[n!]``; 0 for the identity.
+    """Return the displacement d(x) of every node x of S_n, uint8 ``[n!]``; 0 for the identity.
+
+    It is the smallest number of rotations R that map the generator of x's necklace to x.
 
     Args:
         n: the number of symbols of S_n.
@@ -152,7 +154,8 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return, for every node, the number of rotations that map its necklace's generator to it.
 
-    The generator is the node with the smallest number in ``cycle``, then with the lowest rank.
+    A necklace's generator is its node with the smallest number in ``cycle``; if several nodes have
+    this number, the node with the lowest rank.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))

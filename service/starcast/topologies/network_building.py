@@ -288,13 +288,13 @@ def _merge(
 
 
 def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -> str | None:
-    """Return the attribute of links that holds their capacities or latencies, or None.
+    """Return the name of the link attribute with the capacities or latencies; None if none exists.
 
     Args:
         links: nodes and links, with lower-case names of attributes.
         name: ``capacity`` or ``latency``.
-        weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``; None if
-            it holds neither.
+        weights: whether the attribute ``weight`` is read as ``capacity`` or as ``latency``; None to
+            ignore this attribute.
     """
     names = (*(["weight"] if weights == name else []), *_ATTRIBUTES[name])
     found = (each for each in names if any(each in values for values in links.link_attributes))
@@ -328,7 +328,7 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
         value: a number, or a string.
         name: ``capacity`` for numbers that may have a unit such as Gbps or GB/s, which are
             converted to bits per second; ``latency`` for numbers that may have a unit such as us
-            or ms, which are converted to microseconds.
+            or ms, which are converted to microseconds; by default, units are not allowed.
 
     Raises:
         ValueError: the value is not a number, or its unit is unknown.
@@ -351,7 +351,8 @@ def _read_capacity_unit(given: Any) -> Fraction:
         unit = Fraction(0)
     if unit <= 0:
         raise InputError(
-            f"the capacity_unit '{str(given)[:40]}' is not a positive number", hint="remove it"
+            f"the capacity_unit '{str(given)[:40]}' is not a positive number",
+            hint="remove capacity_unit",
         )
     return unit
 
@@ -365,7 +366,8 @@ def _read_numbers(
         links: the nodes and links of the graph.
         name: ``capacity`` or ``latency``.
         values: the value of each link (default: the value of the link's attribute).
-        weights: whether the attribute ``weight`` holds the ``capacity`` or the ``latency``.
+        weights: whether the attribute ``weight`` is read as ``capacity`` or as ``latency``; None to
+            ignore this attribute.
 
     Returns:
         Two values: a list with the capacity or latency of each link, or None if no link has the

@@ -1,4 +1,4 @@
-"""Records of networks in files, checked when they are read."""
+"""The fields of a network in a file, such as an experiment file, checked when the file is read."""
 
 from collections.abc import Iterable
 from typing import Annotated, Self
@@ -13,7 +13,7 @@ _Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 
 
 class NetworkRecord(StrictRecord):
-    """The record of a network in a file, with its ports; see `Network.as_json`."""
+    """A network as it is written in a file, with the ports of its links; see `Network.as_json`."""
 
     name: str
     sha256: str

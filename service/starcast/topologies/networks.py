@@ -58,7 +58,7 @@ MAX_LATENCY = 10**9
 #: Memory in bytes for building a network: per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
-_DAMAGED = "the stored network is damaged: get it again from its source"
+_DAMAGED = "get the network again from its source, because the stored network is damaged"
 
 _known: dict[str, "Network"] = {}
 
@@ -144,7 +144,7 @@ class Network(Topology):
             but = " but one" if self._endpoints else ""
             raise InputError(
                 f"every node of '{name}'{but} is a switch",
-                hint="a network needs at least two endpoints, which send and receive",
+                hint="declare fewer switches: a network needs at least two other nodes",
             )
         ranks = np.argsort(order)
         given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
@@ -205,7 +205,7 @@ class Network(Topology):
         if degrees[node] > MAX_DEGREE:
             raise InputError(
                 f"the node '{self.titles[node]}' has {degrees[node]:,} links, too many",
-                hint=f"a node can have at most {MAX_DEGREE} links",
+                hint=f"use at most {MAX_DEGREE} links per node",
             )
         needed = _LINK_BYTES * len(pairs) + _PORT_BYTES * self.nodes * (int(degrees[node]) + 1)
         memory.require(needed, f"the ports of {len(pairs):,} links", "use a smaller network")
@@ -282,7 +282,7 @@ class Network(Topology):
         return rows[np.lexsort(rows.T[::-1])].astype(np.int32)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the network as JSON values, from which `restore_network` builds an equal one."""
+        """Return the network as JSON values, from which `restore_network` builds the network."""
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -453,7 +453,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     if network.sha256 != stored["sha256"]:
         raise RejectedError(
             f"the network '{stored['name']}' does not have the SHA-256 {stored['sha256']}",
-            hint="the network was changed after it was stored; add the network again",
+            hint="add the network again, because it was changed after it was stored",
         )
     return remember(network)
 

@@ -196,9 +196,9 @@ def cross(rows: Perms, port: int) -> Perms:
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return a permutation shifted cyclically to the right by ``places``: rho^places(perm).
+    """Return a permutation shifted cyclically to the right by ``places`` positions.
 
-    Reference: Tseng & Sheu 1997, section 2.
+    Reference: Tseng & Sheu 1997, section 2, where the shift by one position is called rho.
     """
     return np.roll(perm, places)
 

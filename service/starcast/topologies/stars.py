@@ -52,7 +52,7 @@ class ArrangementGraph(Topology):
     _keeps_tables = True
 
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node, without a node array."""
+        """Return the number of nodes at each distance from any node, without visiting the nodes."""
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
@@ -91,8 +91,8 @@ class ArrangementGraph(Topology):
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads an array's values at the neighbours across a port.
 
-        A port within the prefix maps each block to another block in the same order of nodes, so
-        complete blocks are copied.
+        A block is the set of nodes with the same prefix. A port within the prefix leads from each
+        block to another block in the same order of nodes, so complete blocks are copied.
         """
         neighbours = self._neighbour_array(self._check_port(port))
         if neighbours.within_prefix:
@@ -100,7 +100,7 @@ class ArrangementGraph(Topology):
         return read_by_rank(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks; each slice consists of complete blocks."""
+        """Return slices that cover all ranks; nodes with the same prefix are in the same slice."""
         return blocks.chunks(self.n, self.length)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
@@ -135,7 +135,7 @@ class ArrangementGraph(Topology):
         return permutations.arrangement_unrank(self.n, self.length, ranks)
 
     def extension(self, root: int | str) -> Perms:
-        """Return the root's symbols and then the other symbols, ascending, uint8 ``[n]``.
+        """Return the root's symbols, then the symbols that it lacks, ascending, uint8 ``[n]``.
 
         Raises:
             InputError: no node has this label or rank.
@@ -144,7 +144,9 @@ class ArrangementGraph(Topology):
         return np.concatenate([rows[0], blocks.missing_symbols(rows, self.n)[0]])
 
     def residual_port(self, rows: Perms, new_symbol: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return, for each node, the residual port at which its first symbol becomes the given one.
+        """Return, for each node, the port that replaces the first symbol by a given new symbol.
+
+        Such ports are called residual. The new symbol is not in the node's label.
 
         Args:
             rows: the nodes' symbols, uint8 ``[count, k]``.
@@ -257,7 +259,8 @@ class NkStar(ArrangementGraph):
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
     """Return the symbol ``steps`` places after each node's first symbol, within the node's clique.
 
-    The places are counted cyclically through the sorted first symbols of the clique's nodes.
+    A clique consists of the nodes whose labels differ only in the first symbol. The places are
+    counted cyclically through the sorted first symbols of these nodes.
 
     Returns:
         uint8 ``[count]``.
@@ -293,7 +296,7 @@ Polynomial = list[int]
 def _profile(n: int, k: int) -> tuple[int, ...]:
     """Return the number of nodes of S_{n,k} at each distance 0, 1, .. from any node.
 
-    For k = n, the result is that of S_n, which has no external symbols.
+    For k = n, the result is that of S_n.
     """
     cycles = _cycles(k)
     chains = [_chains(length, n - k) for length in range(k + 1)]
@@ -311,7 +314,8 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 def _cycles(largest: int) -> list[Polynomial]:
     """Return, for j = 0..largest, the polynomial that counts permutations of j positions by cost.
 
-    The cost of a permutation is the sum of the costs of its cycles (see the module's docstring).
+    Coefficient d is the number of permutations of cost d: the sum of the costs of their cycles (see
+    the module's docstring).
     """
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
@@ -323,6 +327,8 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 def _chains(positions: int, externals: int) -> Polynomial:
     """Return the polynomial that counts the divisions of positions into external chains by cost.
+
+    Coefficient d is the number of divisions of cost d (see the module's docstring).
 
     Args:
         positions: the number of positions.
