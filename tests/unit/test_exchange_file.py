@@ -180,7 +180,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("run.costs.0", GONE, "contradict its status"),
     ("run.costs", twice, "contradict its status"),
     ("run.profile", [[1, 2]], "profile.0"),
-    ("experiment.runs.0", lambda run: {**run, **FAILED}, "a failed run cannot have a profile"),
+    ("experiment.runs.0", lambda run: {**run, **FAILED}, "a failed run cannot have a step profile"),
     ("run.timings.build", float("nan"), "NaN is not a valid JSON number"),
     ("run.provenance.host", "a\0b", "NUL character"),
     ("run.provenance.host", "\ud800", "surrogates"),

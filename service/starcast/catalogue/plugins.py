@@ -224,9 +224,7 @@ def read_text(value: Any) -> str | None:
         TypeError: the value is neither a string nor None.
     """
     if not isinstance(value, str | None):
-        raise TypeError(
-            f"the result is of type {type(value).__name__}, not str or None"
-        )
+        raise TypeError(f"the result is of type {type(value).__name__}, not str or None")
     return value
 
 
@@ -471,7 +469,7 @@ class PluginLoader:
         """Load the plug-ins.
 
         Raises:
-            InputError: a plug-in is not installed in this process, or cannot be imported.
+            InputError: the package of a plug-in is not installed, or a plug-in cannot be imported.
         """
         load([_file(name, files) if files else name for name, files in self.plugins])
 

@@ -72,7 +72,7 @@ class Execution:
 
     @property
     def profile(self) -> Profile:
-        """The links used, packets and largest packet of each step; empty if execution failed."""
+        """The links used, packets and largest packet of each step; empty for a failed execution."""
         return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property

@@ -132,7 +132,7 @@ class Point(Parameters):
             if name not in algorithm.argument_names:
                 if value != (1 if axis == "segments" else AXES[axis].usual):
                     title = "segments or messages" if axis == "segments" else axis
-                    raise InputError(f"{algorithm} takes no {title}", hint="omit it")
+                    raise InputError(f"{algorithm} takes no {title}", hint="omit this parameter")
             elif value is not None:
                 given[name] = value
         name, own = parse_spec(self.algorithm, "algorithm")

@@ -170,10 +170,10 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance 0, 1, .., diameter from any node.
+        """Return the number of nodes at distance 0, 1, .., diameter from a node.
 
-        In topologies without translations, return the number of ordered pairs of endpoints at each
-        distance instead.
+        The numbers are the same for every node. In topologies without translations, return the
+        number of ordered pairs of endpoints at each distance instead.
         """
 
     def distance_sum_from(self, root: int) -> int:

@@ -32,7 +32,10 @@ _TRIPLE = 3  # number of suffix positions whose fixed points are looked up toget
 
 
 class _Blocks(NamedTuple):
-    """The blocks (nodes with the same prefix) of S_n or S_{n,k}, and the patterns of suffixes."""
+    """The blocks (nodes with the same prefix) of S_n or S_{n,k}, and the patterns of suffixes.
+
+    A pattern has the indices of a suffix's symbols among the symbols that the prefix lacks.
+    """
 
     m: int  # number of positions in the suffix
     size: int  # number of nodes per block
@@ -408,7 +411,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle i -> row[i] of ``start``; -1 if it is on no cycle."""
+    """Return the smallest index on the cycle i -> row[i] of ``start``; -1 if the path is open."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

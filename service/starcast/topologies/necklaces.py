@@ -92,8 +92,9 @@ def necklace_count(n: int) -> int:
 def count_fixed(n: int, turns: int) -> int:
     """Return the number of nodes that ``turns`` rotations R map to themselves.
 
-    As a permutation of 2..n, the rotation R^turns has g = gcd(turns, n-1) cycles of (n-1)/g
-    symbols. The ((n-1)/g)^g g! permutations that commute with R^turns are the result's nodes.
+    These nodes are the permutations that commute with r^turns, where r is the permutation of the
+    rotation R. On 2..n, r^turns has g = gcd(turns, n-1) cycles of (n-1)/g symbols, so there are
+    ((n-1)/g)^g g! such permutations.
     """
     cycles = gcd(turns, n - 1)
     return int(((n - 1) // cycles) ** cycles * factorial(cycles))

@@ -412,7 +412,7 @@ def _read_numbers(
         without = _at(links, have_units.index(False))
         raise InputError(
             f"{without}has a {name} without a unit",
-            hint="write the values of all links with a unit, or all without",
+            hint="specify a unit for all links, or for none of them",
         )
     return numbers, any(have_units)
 

@@ -279,12 +279,12 @@ def _nk_star(n: int, k: int) -> NkStar:
     if not 1 <= k <= n - 1:
         raise InputError(
             f"the (n,k)-star S{n},{k} is out of range",
-            hint=f"with n = {n}, k goes from 1 to {n - 1}",
+            hint=f"with n = {n}, use a k from 1 to {n - 1}",
         )
     if k > largest_k(n):
         raise InputError(
             f"the (n,k)-star S{n},{k} has more than {MAX_NODES:,} nodes",
-            hint=f"with n = {n}, k goes from 1 to {largest_k(n)}",
+            hint=f"with n = {n}, use a k from 1 to {largest_k(n)}",
         )
     return NkStar(n, k)
 
