@@ -202,8 +202,8 @@ def execute_all(
         executor, the number of its slots).
 
     Raises:
-        LimitError: a point does not fit into free memory, or its processes were killed; in the
-            latter case, the executions of all other points have been yielded.
+        LimitError: a point does not fit into free memory, or the processes that executed it were
+            killed; in the latter case, the executions of all other points have been yielded.
         InputError: fewer than 1 process is requested; or several processes are requested, but a
             plug-in is defined in a script.
     """

@@ -92,7 +92,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as stored: None for rank 0, the word `CENTRE`, a label, or #RANK."""
+        """Return the root as stored: None for rank 0, the word `CENTRE`, a label, or ``#6``."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:

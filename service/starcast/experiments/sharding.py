@@ -47,7 +47,7 @@ def run_shard(
 
     Args:
         name: the name of the experiment.
-        design: all points of the experiment.
+        design: the design of the whole experiment.
         shard: the part of the experiment that is executed, such as 3/8.
         file: output file.
         reporter: receives the progress.

@@ -10,7 +10,7 @@ of x's necklace to x. The generator of a necklace is
 * if its nodes do not start with 1: the node with symbol 1 in position 2. Then d(x) = k-2 for a node
   x with symbol 1 in position k;
 * if its nodes start with 1: the node whose cycle containing 2, written with 2 first, is the
-  smallest. Cycles compare symbol by symbol, and (2 3) comes before (2 3 4). Nodes with 2 in
+  smallest. Cycles are compared symbol by symbol, and (2 3) comes before (2 3 4). Nodes with 2 in
   position 2 are not considered. From n = 6 on, several nodes of a necklace may have the same
   smallest cycle; then the generator is the one with the lowest rank.
 """
@@ -101,7 +101,7 @@ def count_fixed(n: int, turns: int) -> int:
 
 
 def short_necklaces(n: int) -> Perms:
-    """Return the nodes on necklaces of fewer than n-1 nodes, except the identity, sorted by rank.
+    """Return the nodes, except the identity, whose necklaces have fewer than n-1 nodes, by rank.
 
     As permutations, such nodes commute with r^g, where r is the permutation of the rotation R, and
     g < n-1 is a divisor of n-1. Hence they start with 1, permute the g cycles of r^g, and rotate
