@@ -398,8 +398,8 @@ def _steps(
 ) -> NDArray[np.int64]:
     """Return the nodes or links on the paths to ``ends``, int64 ``[height, ends]``, padded with -1.
 
-    If ``apart`` is "nodes", only interior nodes are returned; a path without interior nodes is
-    represented by the root. For "links", the two ends of a link are combined into one number.
+    If ``apart`` is "nodes", only the inner nodes of the paths are returned; the root represents a
+    path without inner nodes. For "links", the two ends of a link are combined into one number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)

@@ -114,7 +114,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def load_record(path: Path) -> Record:
-    """Read a record.
+    """Read a record from its JSON file and the file of its witness.
 
     Raises:
         InputError: the JSON file or the witness is missing or damaged, or the format version is not
@@ -423,7 +423,7 @@ def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     A bound from theory or inequalities is verified whenever the record is verified, which is fast.
-    A proof is not regenerated: only the file states that a checker accepted the proof.
+    A proof is not regenerated, so the text for a proof contains ``not made again``.
     """
     if record.proof is None:
         return evidence_kind(record)

@@ -61,7 +61,7 @@ OPEN = Decision("open")
 
 @dataclass(frozen=True)
 class Method:
-    """A search method.
+    """A method that searches for an object with a target value.
 
     Attributes:
         name: a short description for records.
@@ -208,9 +208,9 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem whose formula for a target is satisfiable if an object reaches the target.
+    """A problem with a formula that is satisfiable if and only if an object reaches a target.
 
-    A solver finds a solution, which describes such an object, or refutes the formula.
+    A solver finds a solution, which describes an object, or refutes the formula.
     """
 
     @abstractmethod
