@@ -51,8 +51,8 @@ class ObjectCache:
 
         Args:
             kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
-                claim cannot be checked). The kind ``array`` also has other results that take long to
-                compute and that several checks need.
+                claim cannot be checked). The kind ``array`` also contains other results that take
+                long to compute and that several checks need.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """

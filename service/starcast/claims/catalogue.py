@@ -232,7 +232,7 @@ def papers() -> dict[str, Paper]:
 
 
 def claim_entries() -> dict[str, Claim]:
-    """Return the claims of all packs by id, in the order of the files.
+    """Return the claims of all packs by id, in the order of their ``claims.toml`` files.
 
     The attribute `check` is None for the claims of packs that come with starcast, so that the
     modules of their checks need not be imported.

@@ -420,7 +420,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each column, the largest number of equal non-negative entries, at least 1."""
+    """Return how often the most frequent number of each column occurs, at least 1; ignore -1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)

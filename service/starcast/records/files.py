@@ -215,7 +215,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why starcast lacks a record that an algorithm needs, or None.
+    """Return why starcast has no suitable record for an algorithm; None if it has one.
 
     Args:
         problem: a problem without arguments.
@@ -384,7 +384,7 @@ def as_table(
     Args:
         records: the records.
         note: text to show with the table.
-        failure: the error with which a command that prints the table ends, or None.
+        failure: the error that a command reports after it has printed the table, or None.
     """
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 

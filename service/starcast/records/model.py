@@ -210,7 +210,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record's JSON content: `fields`, and the complete network, if any."""
+        """Return the record as JSON content: `fields` and, if there is one, the network."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")

@@ -1,12 +1,12 @@
 """Bisection width, the minimum number of links between two halves of the nodes, and its bounds.
 
-Lower bounds come from a linear program with cutting planes. Automorphisms divide the node pairs (u,
-v) into orbits. The program has a variable for each orbit: the average of y_u y_v over the pairs,
-where y_u is 1 if node u is in one half, and -1 if it is in the other half. Each integer vector b
-gives an inequality: the square (b y)^2 of the scalar product is at least 0, and at least 1 if the
-sum of b is odd. These inequalities are the cutting planes. Each round adds inequalities that the
-current solution violates, until none is found. Their vectors b are eigenvectors of the matrix of
-averages, triangles (vectors with three nonzero entries, each +-1), and vectors of small integers
+Lower bounds come from a linear program with cutting planes. Automorphisms divide the pairs of nodes
+(u, v) into orbits. The program has a variable for each orbit: the average of y_u y_v over the
+pairs, where y_u is 1 if node u is in one half, and -1 if it is in the other half. Each integer
+vector b gives an inequality: the square (b y)^2 of the scalar product is at least 0, and at least 1
+if the sum of b is odd. These inequalities are the cutting planes. Each round adds inequalities that
+the current solution violates, until none is found. Their vectors b are eigenvectors of the matrix
+of averages, triangles (vectors with three nonzero entries, each +-1), and vectors of small integers
 found by local search. The dual solution, rounded to integers, is the certificate that
 `starcast.records.cut_bounds` checks.
 """

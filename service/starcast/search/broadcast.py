@@ -60,7 +60,7 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
-    """Return the bounds on the rounds of one-port broadcasts on the star graphs S_3, S_4, ...
+    """Return bounds on the number of rounds of a one-port broadcast for S_3, S_4, and so on.
 
     If S_n has no record, its upper bound is the upper bound for S_(n-1) plus 1 + ceil(log2(n-1)).
 

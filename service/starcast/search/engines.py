@@ -211,7 +211,7 @@ class Budget:
 class Solved(NamedTuple):
     """A solver's answer; the status ``open`` means that the solver found no answer in time.
 
-    The values are None unless the status is ``satisfiable``; ``values[v]`` is that of variable v.
+    The values are None unless the status is ``satisfiable``; ``values[v]`` belongs to variable v.
     """
 
     status: Literal["satisfiable", "unsatisfiable", "open"]

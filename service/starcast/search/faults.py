@@ -101,8 +101,8 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
     """Search for faults that make the node ``end`` distant from rank 0.
 
     Returns:
-        The faults, or None if there are none; and the short paths to ``end`` that were required to
-        contain a fault. If there are no such faults, no set of faults can meet all requirements.
+        The faults, or None if no faults suffice; and the short paths to ``end`` on which faults
+        were required. The result None means that no set of faults hits all of these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 

@@ -133,7 +133,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the best bound on the values of objects that follows from theory."""
+        """Return the best bound that follows from theory: no object has a better value."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:

@@ -226,7 +226,8 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
         raise RejectedError(
-            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'",
+            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'"
+            " instead of 'unsatisfiable'",
             hint="raise `timeout`",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)

@@ -50,7 +50,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: the smallest number of applications that moves no node.
+    """Return a translation's order: the number of repetitions that bring all nodes back.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
