@@ -41,7 +41,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object that is cached for the new object ``value``, by default ``value``."""
+        """Return the object to cache in place of the new object ``value``; by default ``value``."""
         return value
 
     def get_or_create(
@@ -51,8 +51,8 @@ class ObjectCache:
 
         Args:
             kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
-                claim cannot be checked). The kind ``array`` also holds other results that take long
-                to compute and that several checks need.
+                claim cannot be checked). The kind ``array`` also contains other results that take
+                long to compute and that several checks need.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """
@@ -157,7 +157,7 @@ class CachedTopology:
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
-        """Return the topology with the given spec, which shares the cache of this topology."""
+        """Return another topology, given by its spec; it uses the same cache as this topology."""
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
@@ -213,7 +213,7 @@ class CachedTopology:
     def diameter(self) -> int:
         """The largest distance from the identity.
 
-        This equals the diameter, because the topologies are node-symmetric (claim TS.size).
+        This distance is the diameter, because the topologies are node-symmetric (claim TS.size).
         """
         return int(self.distances().max())
 

@@ -227,12 +227,12 @@ class _Library:
 
 
 def papers() -> dict[str, Paper]:
-    """Return the papers by key, in listing order."""
+    """Return the papers by key: those of built-in packs first, then those of loaded packs."""
     return _load(packs.loaded(), with_checks=False).papers
 
 
 def claim_entries() -> dict[str, Claim]:
-    """Return the claims of all packs by id, in the order of the files.
+    """Return the claims of all packs by id, in the order of their ``claims.toml`` files.
 
     The attribute `check` is None for the claims of packs that come with starcast, so that the
     modules of their checks need not be imported.
@@ -354,7 +354,9 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     if entry.conjunction:
         return only()
     if given is None or not entry.notation:
-        raise InputError("the notation or the sizes are missing", hint="write both")
+        raise InputError(
+            "the notation or the sizes are missing", hint="write `notation` and `sizes`"
+        )
     keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
     unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
     if unused or (given.family and given.only):
@@ -423,7 +425,7 @@ def find_claim(claim_id: str) -> Claim:
     by_lower_case = {known.lower(): known for known in claims()}
     matches = get_close_matches(claim_id.lower(), by_lower_case, n=4, cutoff=0.5)
     nearest = ", ".join(by_lower_case[match] for match in matches)
-    hint = f"did you mean {nearest}?" if nearest else "'starcast claims list' lists all claims"
+    hint = f"did you mean {nearest}?" if nearest else "see 'starcast claims list'"
     raise InputError(f"unknown claim '{claim_id}'", hint=hint)
 
 

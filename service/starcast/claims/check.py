@@ -256,7 +256,10 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether closed forms grow equally fast: quotient and reciprocal are bounded."""
+        """Record whether two closed forms have the same order of growth.
+
+        They do if their quotient and the reciprocal of the quotient are bounded.
+        """
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 

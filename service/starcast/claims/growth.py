@@ -5,7 +5,7 @@ ceilings. Such a quotient behaves like n^a (log n)^b, where a and b are multiple
 is replaced by n^2, the quotient changes by the factor n^a 2^b. The values of this factor at a few
 huge n therefore show the order of growth. If the logarithm of the factor tends to 0 or to a
 negative value, the quotient is bounded. If the logarithm tends to b > 0, the quotient is of order
-(log n)^b.
+(log n)^b. If the logarithm grows with n, the quotient grows like a power of n.
 """
 
 from collections.abc import Callable, Iterable

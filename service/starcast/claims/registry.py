@@ -266,7 +266,8 @@ def forests(
 
     Args:
         construction: name in the catalogue of constructions.
-        roots: number of sample roots (None: the default sample). A single root is the identity.
+        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
+            method). If the number is 1, the root is the identity.
         arguments: arguments of the construction.
     """
 
@@ -293,7 +294,8 @@ def executions(
         collective: name of the collective.
         algorithm: name in the catalogue of algorithms.
         ports: port model.
-        roots: number of sample roots (None: the default sample). A single root is the identity.
+        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
+            method). If the number is 1, the root is the identity.
         arguments: arguments of the algorithm. If some arguments are sequences, such as
             ``messages=(1, 2, 3)``, or functions of n that return sequences, all combinations are
             executed.
@@ -327,8 +329,8 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
     """Return the all-port allgather in which each source sends along a translated forest.
 
-    A source uses the image of the forest under the translation that maps the forest's root to this
-    source. In step t the messages cross the links to level t.
+    For each source, the forest is translated so that its root becomes the source. In step t the
+    messages cross the links to the nodes at level t.
     """
     draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
     return draft.complete(forest.topology, "allgather", algorithm)

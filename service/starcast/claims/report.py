@@ -276,7 +276,7 @@ def list_claims(
     Args:
         selected: the claims.
         stored: the stored verdicts.
-        verdict: return only the claims with this verdict.
+        verdict: return only the claims with this verdict (default: all claims).
     """
     rows = []
     for claim in selected:
@@ -417,7 +417,7 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
         after: number of the second run; by default the newest.
 
     Raises:
-        NotFoundError: there is no such run.
+        NotFoundError: one of the two runs is not stored.
     """
     new = storage.load_claim_run(session, after)
     old = (

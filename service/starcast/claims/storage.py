@@ -40,7 +40,7 @@ def save_claim_run(
     Args:
         session: a session of the database.
         names: the requested names of claims; an empty list for all claims.
-        level: the requested level.
+        level: the requested level; not stored if ``sizes`` are given.
         sizes: the sizes that were requested instead of a level.
         verdicts: the verdicts with their evidence.
     """
@@ -136,7 +136,7 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
     """Return the verification run with the given number, or the newest run if number is None.
 
     Raises:
-        NotFoundError: no such verification run is stored.
+        NotFoundError: no verification run with this number is stored, or none at all.
     """
     if number is None:
         return load_newest(session)
@@ -153,7 +153,7 @@ def load_newest(session: Session, before: int | None = None) -> ClaimRun:
     """Return the newest verification run, or the newest run before the run number ``before``.
 
     Raises:
-        NotFoundError: there is no such run.
+        NotFoundError: no verification run is stored, or none before ``before``.
     """
     query = select(ClaimRun).order_by(ClaimRun.id.desc())
     if before is not None:

@@ -141,7 +141,8 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """Return n and k of a counterexample, to compare counterexamples by size.
 
-    A parameter that is missing in the counterexample counts as 0.
+    A missing parameter counts as 0. For topologies of families other than star graphs, (n,k)-stars
+    and hypercubes, the number of nodes is returned instead of n.
     """
     if "size" in counterexample:
         return size_order(str(counterexample["size"]))[:2]
@@ -167,8 +168,8 @@ _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
     """Describe a claim's evidence in sentences.
 
-    The sentences state the compared quantities, the counterexample if there is one, and other
-    readings.
+    The sentences state the compared quantities, the counterexample if there is one, other readings,
+    corrections, and failures at sizes outside the scope of the claim.
 
     Args:
         claim: the claim.
@@ -187,7 +188,7 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 def describe_place(counterexample: Place) -> str:
     """Return a counterexample in one line.
 
-    A counterexample to an order of growth has no size or place.
+    For an order of growth, the line contains only the values, because no single size refutes it.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})

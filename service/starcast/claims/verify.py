@@ -60,7 +60,7 @@ def run_check(
         claim: a claim with a check.
         spec: the topology.
         objects: cache for the objects that the check uses.
-        recorder: class of the recorder handed to the check.
+        recorder: class of the recorder that is passed to the check.
 
     Raises:
         InputError: the claim is a conjunction.
@@ -104,7 +104,7 @@ def requested_sizes(
 ) -> tuple[str, ...]:
     """Return the specs on which to verify a claim, in size order.
 
-    A level includes sizes outside the claim's scope.
+    The result for a level begins with the sizes outside the claim's scope (`Sizes.beyond`).
 
     Raises:
         InputError: the level is unknown, no size is given, or the claim does not apply to one of
@@ -358,7 +358,9 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
                     f"{place}: {reason}",
                     hint="correct the check and verify again; this run gives no verdicts",
                 ) from error
-        raise StarcastError(reason, hint="please report it") from error
+        raise StarcastError(
+            reason, hint="this is a defect of starcast: please report it"
+        ) from error
 
 
 def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:

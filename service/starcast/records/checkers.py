@@ -398,8 +398,8 @@ def _steps(
 ) -> NDArray[np.int64]:
     """Return the nodes or links on the paths to ``ends``, int64 ``[height, ends]``, padded with -1.
 
-    If ``apart`` is "nodes", only interior nodes are returned; a path without interior nodes is
-    represented by the root. For "links", the two ends of a link are combined into one number.
+    If ``apart`` is "nodes", only the inner nodes of the paths are returned; the root represents a
+    path without inner nodes. For "links", the two ends of a link are combined into one number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
@@ -420,7 +420,7 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each column, the largest number of equal non-negative entries, at least 1."""
+    """Return how often the most frequent number of each column occurs, at least 1; ignore -1."""
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)

@@ -47,7 +47,7 @@ ProblemArguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
-    """Check that a record's witness has the record's value, which must not contradict the bound.
+    """Check that a record's witness has the record's value, and that the bound allows this value.
 
     If the witness has arrays that prove the bound, the bound is verified too.
 

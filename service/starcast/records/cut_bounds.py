@@ -104,6 +104,8 @@ def quadratic_form(
 ) -> NDArray[np.int64]:
     """Write (b y)^2 as a sum over orbits of node pairs; return its coefficients, int64 ``[count]``.
 
+    The docstring of this module defines the vectors b and y.
+
     Args:
         orbit: the index of each node pair's orbit, ``[N, N]``.
         vector: the vector b.

@@ -114,7 +114,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def load_record(path: Path) -> Record:
-    """Read a record.
+    """Read a record from its JSON file and the file of its witness.
 
     Raises:
         InputError: the JSON file or the witness is missing or damaged, or the format version is not
@@ -215,7 +215,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why starcast lacks a record that an algorithm needs, or None.
+    """Return why starcast has no suitable record for an algorithm; None if it has one.
 
     Args:
         problem: a problem without arguments.
@@ -384,7 +384,7 @@ def as_table(
     Args:
         records: the records.
         note: text to show with the table.
-        failure: the error with which a command that prints the table ends, or None.
+        failure: the error that a command reports after it has printed the table, or None.
     """
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 
@@ -423,7 +423,7 @@ def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     A bound from theory or inequalities is verified whenever the record is verified, which is fast.
-    A proof is not regenerated: only the file states that a checker accepted the proof.
+    A proof is not regenerated, so the text for a proof contains ``not made again``.
     """
     if record.proof is None:
         return evidence_kind(record)

@@ -91,23 +91,23 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
 def _parse_addition(numbers: Sequence[int]) -> tuple[int, Clause, Sequence[int]]:
     """Return the id, the literals and the hints of a line that adds a clause."""
     if not numbers or numbers[0] < 1 or numbers[-1] != 0:
-        raise ValueError("must begin with a positive id and end with 0")
+        raise ValueError("it does not begin with a positive id and end with 0")
     end = numbers.index(0)
     if end == len(numbers) - 1:
-        raise ValueError("has no hints")
+        raise ValueError("it has no hints")
     return numbers[0], tuple(set(numbers[1:end])), numbers[end + 1 : -1]
 
 
 def _delete(known: dict[int, Clause], ids: Sequence[int]) -> None:
     if not ids or ids[-1] != 0:
-        raise ValueError("must end with 0")
+        raise ValueError("it does not end with 0")
     for each in ids[:-1]:
         if known.pop(each, None) is None:
-            raise ValueError(f"deletes the clause {each}, which does not exist")
+            raise ValueError(f"it deletes the clause {each}, which does not exist")
 
 
 def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[int]) -> None:
-    """Check that a clause follows by unit propagation along its hints."""
+    """Check that a clause follows by unit propagation, using the clauses that its hints name."""
     # Assume that the clause is false, and follow the hints to a contradiction.
     false = set(clause)
     for hint in hints:

@@ -123,8 +123,8 @@ class Attempt:
         result: ``witness`` if the target was reached, ``none`` if the target was proven impossible,
             and ``open`` otherwise.
         seconds: the time of the search.
-        value: the value that the search found if this value is better than the known value, even if
-            it misses the target; otherwise None.
+        value: the value of the object that the search found; None if this value is not better than
+            the known value. A better value may still miss the target.
         seed: the random seed; None in records of older versions.
     """
 
@@ -210,7 +210,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record's JSON content: `fields`, and the complete network, if any."""
+        """Return the record as JSON content: `fields` and, if there is one, the network."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")

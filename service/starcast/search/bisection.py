@@ -1,13 +1,14 @@
 """Bisection width, the minimum number of links between two halves of the nodes, and its bounds.
 
-Lower bounds come from a linear program with cutting planes. The program has a variable for each
-orbit of node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1
-in the other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is
-at least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. Each
-round adds inequalities that the current solution violates, until none is found. Their vectors b are
-eigenvectors of the matrix of averages, triangles (vectors with three nonzero entries, each +-1),
-and vectors of small integers found by local search. The dual solution, rounded to integers, is the
-certificate that `starcast.records.cut_bounds` checks.
+Lower bounds come from a linear program with cutting planes. Automorphisms divide the pairs of nodes
+(u, v) into orbits. The program has a variable for each orbit: the average of y_u y_v over the
+pairs, where y_u is 1 if node u is in one half, and -1 if it is in the other half. Each integer
+vector b gives an inequality: the square (b y)^2 of the scalar product is at least 0, and at least 1
+if the sum of b is odd. These inequalities are the cutting planes. Each round adds inequalities that
+the current solution violates, until none is found. Their vectors b are eigenvectors of the matrix
+of averages, triangles (vectors with three nonzero entries, each +-1), and vectors of small integers
+found by local search. The dual solution, rounded to integers, is the certificate that
+`starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -74,7 +75,7 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return each node's half: 1 for nodes in the first half of the given list, else 0."""
+    """Return each node's half: 1 for the nodes in the first half of ``order``, else 0."""
     side = np.zeros(len(order), dtype=np.uint8)
     side[order[: len(order) // 2]] = 1
     return side
@@ -95,7 +96,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
+    """Return the halves after a tenth of all nodes, chosen at random, moved in each direction."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -155,11 +156,13 @@ def _tabu(
 def find_certificate(
     work: tuple[NDArray[np.int64], Floats, int, float], seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the vectors and multipliers of a certificate for `starcast.records.cut_bounds`.
+    """Search for a proof of a lower bound on the bisection width; return vectors and multipliers.
+
+    The docstring of `starcast.records.cut_bounds` explains how they prove a bound.
 
     Args:
         work: four values: the index of each node pair's orbit, ``[nodes, nodes]``; the number of
-            links in each orbit, counted from both ends; the number of all links; and the end time
+            links in each orbit, counted from both ends; the total number of links; and the end time
             on the `monotonic` clock.
         seed: random seed.
     """
@@ -187,7 +190,8 @@ def find_certificate(
 class _Program:
     """The linear program whose minimum is a lower bound on the number of cut links.
 
-    Each orbit of node pairs (u, v) has a variable: the average z of y_u y_v over the orbit.
+    Each orbit of node pairs (u, v) has a variable z: the average of y_u y_v over the orbit, where
+    y_u is 1 or -1, depending on the half of node u.
     """
 
     def __init__(self, orbit: NDArray[np.int64], linked: Floats) -> None:
@@ -200,7 +204,10 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: NDArray[np.int64]) -> bool:
-        """Add the inequality of a vector b; return False if the program contains it already."""
+        """Add the inequality for (b y)^2; return False if the program contains it already.
+
+        The square is at least 0, and at least 1 if the sum of the vector b is odd.
+        """
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -211,7 +218,7 @@ class _Program:
         return True
 
     def solve(self) -> Floats:
-        """Solve the program; return the averages z by orbit that minimize the cut links."""
+        """Solve the program; return the average z for each orbit in an optimal solution."""
         from ortools.linear_solver import pywraplp  # noqa: PLC0415 - an optional library
 
         solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -242,10 +249,10 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the certificate: vectors with positive multipliers, and integer multipliers.
+        """Return the vectors with positive multipliers, and the multipliers, rounded to integers.
 
-        The first multipliers belong to the vectors, and the last multiplier belongs to the
-        condition that the halves have equal size.
+        The last multiplier does not belong to a vector, but to the condition that the halves have
+        equal size.
         """
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
@@ -279,7 +286,10 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b with a violated inequality: +-1 at rank 0 and two other ranks, else 0."""
+    """Return vectors b whose inequality is violated, with +-1 at rank 0 and at two other ranks.
+
+    All other entries of a vector are 0. As in `_violated`, ``matrix`` contains the averages z.
+    """
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
@@ -348,9 +358,10 @@ class BisectionWidth(FormulaProblem):
     least_nodes = 3
 
     def bound(self) -> TheoryBound:
-        """Return the eigenvalue bound N lambda / 4 on the bisection width (Fiedler, Mohar).
+        """Return the eigenvalue bound on the bisection width (Fiedler, Mohar).
 
-        Here N is the number of nodes, and lambda the second smallest eigenvalue of the Laplacian.
+        For an even number N of nodes, the bound is N lambda / 4, where lambda is the second
+        smallest eigenvalue of the Laplacian.
         """
         graph = self.topology
         second = _second_eigenvalue(graph)
@@ -448,7 +459,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches that start from substars, random halves and perturbed best halves."""
+        """Run tabu searches from substars, from random halves and from changed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

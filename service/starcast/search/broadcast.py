@@ -60,9 +60,9 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
-    """Return the bounds on the rounds of one-port broadcasts on the star graphs S_3, S_4, ...
+    """Return bounds on the number of rounds of a one-port broadcast for S_3, S_4, and so on.
 
-    If S_n has no record, its upper bound is the bound of S_(n-1) plus 1 + ceil(log2(n-1)).
+    If S_n has no record, its upper bound is the upper bound for S_(n-1) plus 1 + ceil(log2(n-1)).
 
     Args:
         most: the largest n.
@@ -122,6 +122,8 @@ def clique_bound(graph: Topology) -> int:
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
     """Return the maximum number of nodes that a part of a clique can still inform.
 
+    Nodes that are informed indirectly, in this clique or in other cliques, count too.
+
     The docstring of `clique_bound` defines the parts.
 
     Args:
@@ -176,7 +178,7 @@ def _send(free: tuple[int, ...], senders: int) -> list[int]:
 
 
 class OnePortBroadcast(FormulaProblem):
-    """The problem of broadcasting in the fewest one-port rounds."""
+    """The problem of broadcasting in the fewest rounds; a node sends at most once per round."""
 
     name = "one-port-broadcast"
     question = "fewest one-port rounds of a broadcast"
@@ -207,7 +209,7 @@ class OnePortBroadcast(FormulaProblem):
         return max(counted, by_cliques, farthest, key=lambda bound: bound.value)
 
     def start(self, budget: Budget) -> Witness:
-        """Return a broadcast whose rounds are random maximum matchings."""
+        """Return a broadcast; each round is a random maximum matching of senders and receivers."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             tree = search.matched_tree(self._table(), self.topology.nodes, 0, rng)
@@ -298,7 +300,10 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Build trees by random matchings; change the last rounds until all nodes are informed."""
+        """Build trees by random matchings; change the last rounds until all nodes are informed.
+
+        A tree has at most ``target`` rounds.
+        """
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()

@@ -42,7 +42,7 @@ _PAIRWISE = 6
 class Formula:
     """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    The clauses depend only on the problem, so the same formula can be rebuilt later.
+    A search problem always writes the same clauses, so the formula of a proof can be rebuilt.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Formula:
         self.at_most_one(literals)
 
     def at_most(self, literals: Sequence[int], bound: int) -> None:
-        """Require that at most ``bound`` of the literals are true, by a sequential counter."""
+        """Require that at most ``bound`` of the literals are true."""
         numbers = [int(literal) for literal in literals]
         if bound >= len(numbers):
             return
@@ -148,7 +148,10 @@ def require_memory(size: int, memory: int, subject: str) -> None:
 
 
 def true_variables(model: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Convert a solution's literals to values by variable number, bool ``[variables + 1]``."""
+    """Return the value of each variable in a solver's solution, bool ``[variables + 1]``.
+
+    Entry 0 is unused, because variables are numbered from 1.
+    """
     values = np.zeros(variables + 1, dtype=bool)
     positive = [literal for literal in model if 0 < literal <= variables]
     values[positive] = True
@@ -201,12 +204,15 @@ class Budget:
         return max(self.deadline - monotonic(), 0.0)
 
     def part(self, share: float) -> "Budget":
-        """Return a copy of the budget whose time limit is a share of the seconds left."""
+        """Return a copy of the budget whose time limit is ``share`` (0 to 1) of the time left."""
         return replace(self, seconds=share * self.left)
 
 
 class Solved(NamedTuple):
-    """A solver's answer: a status, and the values of the variables, which are numbered from 1."""
+    """A solver's answer; the status ``open`` means that the solver found no answer in time.
+
+    The values are None unless the status is ``satisfiable``; ``values[v]`` belongs to variable v.
+    """
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
     values: NDArray[np.bool_] | None = None
@@ -313,7 +319,7 @@ Running = dict[Any, BaseProcess]
 def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
-    """Start the processes of `race`, which are killed when the context ends."""
+    """Start and yield the processes of `race`; kill them when the context ends."""
     # Processes are forked from a server that has imported the libraries. A forked process starts
     # ten times as fast as a new interpreter.
     context = multiprocessing.get_context("forkserver")

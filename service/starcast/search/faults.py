@@ -23,16 +23,20 @@ NodePath = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return the lowest rank in each orbit of the automorphisms that fix rank 0, except rank 0."""
+    """Return the nodes whose distance from rank 0 has to be examined: one node per orbit.
+
+    The orbits are those of the automorphisms that fix rank 0. The node with the lowest rank
+    represents an orbit. Rank 0 itself is omitted.
+    """
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula that is satisfiable if and only if faults can hit all paths to a target.
+    """Return a formula that is satisfiable if and only if faults can hit all paths to some target.
 
     At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
-    is hit if one of the path's inner nodes is faulty.
+    is hit if one of its inner nodes is faulty.
 
     Args:
         graph: the topology.
@@ -70,7 +74,7 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[NodePath]]:
-    """Search for at most ``work.most`` faulty nodes that move a node away from rank 0.
+    """Search for at most ``work.most`` faulty nodes that make some node distant from rank 0.
 
     The faults must give one of the nodes ``work.ends`` a distance of ``work.distance`` or more.
 
@@ -94,9 +98,11 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
 
 
 def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[NodePath]]:
-    """Return faults that make the node ``end`` distant, or None; and the paths used as constraints.
+    """Search for faults that make the node ``end`` distant from rank 0.
 
-    If the first value is None, no set of faults has an inner node on each of these paths.
+    Returns:
+        The faults, or None if no faults suffice; and the short paths to ``end`` on which faults
+        were required. The result None means that no set of faults hits all of these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
@@ -183,7 +189,7 @@ class FaultDiameter(SearchProblem):
         return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
 
     def start(self, _budget: Budget) -> Witness:
-        """Return a first witness: no faults, and the pair of rank 0 and a most distant node."""
+        """Return a first witness: no faults, and the pair of rank 0 and a node farthest from it."""
         end = int(self.topology.distances(0).argmax())
         return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
 

@@ -4,13 +4,14 @@
 With congestion 1 the trees are arc-disjoint: they enter every other node over different links, and
 each link of the root belongs to a different tree.
 
-**Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
-be partitioned into k classes with two properties: each class induces a connected graph, and no
-connected component of the graph formed by the links between two classes is a tree. The search finds
-the partition by simulated annealing. Some automorphisms permute the nodes in cycles of equal
-length. If this length is a multiple of k, the search looks for a partition in which the
-automorphism maps each class to the next class. Such a partition corresponds to a partition of a
-quotient graph, which is much smaller.
+**Completely independent trees** are spanning trees in which the paths between any two nodes, one
+path in each tree, share neither links nor inner nodes. By Araki (2014), k such trees exist if and
+only if the nodes can be partitioned into k classes with two properties: each class induces a
+connected graph, and no connected component of the graph formed by the links between two classes is
+a tree. The search finds the partition by simulated annealing. Some automorphisms permute the nodes
+in cycles of equal length. If this length is a multiple of k, the search looks for a partition in
+which the automorphism maps each class to the next class. Such a partition corresponds to a
+partition of a quotient graph, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -112,7 +113,7 @@ _SYMMETRY = (
 
 
 class EdgeDisjointTrees(FormulaProblem):
-    """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
+    """The problem of finding arc-disjoint spanning trees of minimum height, one tree per port."""
 
     name = "edge-disjoint-trees"
     question = "smallest height of as many arc-disjoint spanning trees as the degree"
@@ -281,9 +282,9 @@ class Quotient(NamedTuple):
     Attributes:
         number: for each node of the topology, the index of its merged node, int64 ``[nodes]``.
         table: the neighbours of the merged nodes, int64 ``[merged, ports]``.
-        members: the merged nodes in bundles, int64 ``[bundles, classes]``; each column is the image
-            of the previous column under the automorphism. Without an automorphism, there is a
-            single column.
+        members: the merged nodes, int64 ``[bundles, classes]``. The automorphism maps each column
+            to the next column, so the class of one node determines the classes of all nodes in its
+            row (bundle). Without an automorphism, there is a single column.
     """
 
     number: NodeImages
@@ -476,7 +477,7 @@ class IndependentTrees(SearchProblem):
         return (Method(name, self._search, solves_formulas=False),)
 
     def _search(self, target: int, budget: Budget) -> Decision:
-        """Anneal partitions of quotients until a partition is also valid on the topology."""
+        """Search, by annealing, for a partition of a quotient that is valid on the topology too."""
         require("numba")
         graph = self.topology
         annealing = import_module("starcast.search.local_search")

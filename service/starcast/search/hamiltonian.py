@@ -260,7 +260,10 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Return a random closed walk whose links alternate between two factors, or None."""
+    """Return a random closed walk whose links alternate between two factors.
+
+    The result is None if the walk reaches a dead end, or does not close at a permitted length.
+    """
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second
@@ -275,9 +278,9 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return the witness for 2-factors that are Hamiltonian cycles: the ports along each cycle.
+    """Return a decision whose witness is a set of Hamiltonian cycles, given as 2-factors.
 
-    Each cycle starts at rank 0.
+    The witness consists of the ports along each cycle from rank 0.
     """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)

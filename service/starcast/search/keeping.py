@@ -61,7 +61,9 @@ def find_trusted(
     arguments: Mapping[str, int],
     budget: Budget | None = None,
 ) -> Record | None:
-    """Combine the trusted parts of the records of a problem on a topology in several folders.
+    """Return the record of a problem on a topology, combined from the records in several folders.
+
+    Only the trusted parts of the records are combined (see `trusted_part`).
 
     Args:
         folders: the folders.

@@ -105,8 +105,8 @@ def match_rounds(
     """Inform as many nodes as possible in each round; prefer nodes with many uninformed neighbours.
 
     The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
-    matching for the receivers in descending order of weight gives a maximum matching of maximum
-    weight (Edmonds & Fulkerson 1965).
+    matching for the receivers in descending order of weight (mainly the number of uninformed
+    neighbours) gives a maximum matching of maximum weight (Edmonds & Fulkerson 1965).
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
@@ -287,7 +287,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour in an earlier slot, if it can then inform the node at a lower cost.
+    """Inform a neighbour earlier, if the neighbour can then inform the node at a lower cost.
 
     Args:
         tree: the tree.

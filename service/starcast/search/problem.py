@@ -61,7 +61,7 @@ OPEN = Decision("open")
 
 @dataclass(frozen=True)
 class Method:
-    """A search method.
+    """A method that searches for an object with a target value.
 
     Attributes:
         name: a short description for records.
@@ -133,7 +133,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the best bound on the values of objects that follows from theory."""
+        """Return the best bound that follows from theory: no object has a better value."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
@@ -208,9 +208,9 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem whose formula for a target is satisfiable if an object reaches the target.
+    """A problem with a formula that is satisfiable if and only if an object reaches a target.
 
-    A solver finds a solution, which describes such an object, or refutes the formula.
+    A solver finds a solution, which describes an object, or refutes the formula.
     """
 
     @abstractmethod

@@ -188,11 +188,11 @@ def proof_limits(budget: Budget) -> Budget:
 
 
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
-    """Prove that a formula has no solution, and return the proof or other evidence.
+    """Prove that a formula has no solution, and return a description of the evidence.
 
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If generating and checking
-    the proof takes too long, CP-SAT, which shares no code with CaDiCaL, must refute the formula
-    too. Unlike a proof, the result of CP-SAT cannot be checked.
+    the proof takes too long, the evidence is that a second solver refutes the formula too: CP-SAT,
+    which shares no code with CaDiCaL. Unlike a proof, the result of CP-SAT cannot be checked.
 
     Args:
         formula: the formula.
@@ -201,7 +201,8 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
         budget: the limits of the search; the proof may take longer (`proof_limits`).
 
     Raises:
-        RejectedError: the checker rejects the proof, or the second solver contradicts the first.
+        RejectedError: a checker rejects the proof, or the second solver does not refute the formula
+            within the time limit.
         UnavailableError: a library is not installed.
         LimitError: memory ran out.
     """
@@ -225,7 +226,8 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
         raise RejectedError(
-            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'",
+            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'"
+            " instead of 'unsatisfiable'",
             hint="raise `timeout`",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)
@@ -371,7 +373,8 @@ class CheckedRecord(NamedTuple):
         record: the record. Unless the record is rejected, its witness has the stated value.
         verification: the verification state of the record's bound, or ``rejected`` if the record is
             wrong.
-        reason: the reason why the bound is not verified, or a remark on the regenerated proof.
+        reason: the reason why the record is wrong or its bound is not verified, or a remark on the
+            regenerated proof; empty if there is nothing to report.
         proof: the regenerated proof of the bound; None if no proof was generated.
     """
 

@@ -117,7 +117,7 @@ def _search_from(
 
 @dataclass(frozen=True)
 class _Search:
-    """A search in progress, which improves its record (the best known value) step by step."""
+    """A search in progress, which improves its record (the best known object) step by step."""
 
     _problem: SearchProblem
     _budget: Budget
@@ -302,7 +302,7 @@ class SearchTask:
     def run(self, budget: Budget, known: Record | None, keep: Callable[[Record], None]) -> Record:
         """Run the search with the random seed of this task.
 
-        The arguments have the same meaning as in `search`, but the known record is not checked.
+        The parameters have the same meaning as in `search`, but the known record is not checked.
         """
         limits, graph = replace(budget, seed=self.seed), as_topology(self.topology)
         return _search_from(known, self.problem, graph, dict(self.arguments), limits, keep)
@@ -322,7 +322,7 @@ def plan_searches(
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
-    """Return one search for each problem, topology and seed, in the order of seeds.
+    """Return one search for each problem, topology and seed, grouped by seed.
 
     Args:
         problems: the names of the problems.

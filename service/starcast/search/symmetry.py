@@ -37,7 +37,10 @@ def fixing_root(graph: Topology) -> list[NodeImages]:
 
 
 def rotation(graph: Topology) -> NodeImages | None:
-    """Return an automorphism that fixes rank 0 and rotates the links of rank 0, or None."""
+    """Return an automorphism that permutes the links of rank 0 in a single cycle.
+
+    The automorphism fixes rank 0. The result is None for families without a known rotation.
+    """
     if graph.family == "star":
         order = [0, *range(2, graph.n), 1]
         return _rename_symbols(graph, order)
@@ -47,7 +50,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: the smallest number of applications that moves no node.
+    """Return a translation's order: the number of repetitions that bring all nodes back.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
@@ -110,7 +113,7 @@ def _rename_bits(graph: Topology, order: Sequence[int]) -> NodeImages:
 
 
 def check_automorphism(graph: Topology, images: NodeImages) -> NodeImages:
-    """Check that a map of all nodes maps links to links, and return it.
+    """Check that a map of the nodes maps links to links, and return the map.
 
     Raises:
         RejectedError: the images do not map links to links.
@@ -120,7 +123,7 @@ def check_automorphism(graph: Topology, images: NodeImages) -> NodeImages:
     if not np.array_equal(mapped, links):
         raise RejectedError(
             f"a map of the nodes of {graph.spec} is not an automorphism",
-            hint="please report it: a symmetry of the search is wrong",
+            hint="this is a defect of starcast: please report it",
         )
     return images
 
