@@ -280,7 +280,7 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Yield the regions of two curves that have no common set of lines over all message sizes.
+    """Yield the regions of two curves if `Curve.lines` is None for at least one of them.
 
     Each range between two neighbouring sizes is treated separately. If a curve has the same number
     of segments at both sizes, the curve is linear in this range, because a line that is the lowest
