@@ -10,9 +10,9 @@ Runs of two sides that solve the same problem are matched on one choice axis aft
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
 message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
-`edge-disjoint` the entire message.) If a run's number of units does not occur on the other
-side, the run remains. The fastest remaining runs of the two sides are matched, so each algorithm is
-compared at its best number of units.
+`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side
+remains at first. Then the fastest of the remaining runs of each side are matched, so that each
+algorithm is compared at its best number of units.
 """
 
 from collections.abc import Iterable, Sequence

@@ -6,6 +6,8 @@ the ports: it uses only tables of neighbours inside a block, and the fact that c
 the symbols in positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port
 does not exist, is an *exception*; `verification` decides which exceptions are allowed.
 
+A *row* consists of the nodes of a block that have the same first symbol (see `formulas`).
+
 The load of a directed link is the number of trees that use it. A tree uses the link from u to v if
 the port of v in this tree leads to its parent u. So loads are counted node by node, at v.
 """

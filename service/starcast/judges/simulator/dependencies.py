@@ -145,11 +145,10 @@ class SumDependencies(Dependencies):
     """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
     Index 0 is the time of the nodes' own contributions, which exist from the start. The next
-    indices are those of the rows' arrival times, followed by an arrival time for each (node, unit)
-    pair, for complete units that the node receives. A row that passes on a complete unit reads the
-    arrival times of the sum that is first complete at its sender. If the sender received the
-    complete unit in an earlier step, the row reads the arrival time of this (node, unit) pair
-    instead.
+    indices are those of the arrival times of rows, one per row. They are followed by the arrival
+    times of complete units, one per (node, unit) pair. A row that passes on a complete unit reads
+    the arrival times of all sums in the first complete sum at its sender. If the sender received
+    the complete unit before, the row reads the arrival time of this (node, unit) pair instead.
 
     Attributes:
         sums: the partial sums of the reduction.

@@ -84,8 +84,8 @@ class Sums(Deliveries):
 
     Attributes:
         lanes: the lanes of the rows.
-        executed: bool ``[end]``, the rows that are executed: all attempted rows, except those that
-            pass on a complete unit that the sender does not have, or the empty sum of a switch.
+        executed: bool ``[end]``, the rows that are executed: all attempted rows whose sender has
+            the complete unit or a sum that is not empty, whichever the row sends.
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
             its own contribution is the whole sum; `never` if the sum stays incomplete.
         lane: int64 ``[nodes * units]``, the lane of this complete sum.
