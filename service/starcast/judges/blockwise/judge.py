@@ -445,7 +445,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return a node's packed counters if one tree uses the given port; 0 if it does not exist.
+    """Return a node's packed counters if one tree uses the given port; 0 if there is no such port.
 
     The counters of all ports, with 4 bits each, are packed into a 64-bit integer.
     """
