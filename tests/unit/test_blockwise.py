@@ -235,9 +235,9 @@ def test_the_planned_ranges_cover_every_block_of_s16_exactly_once() -> None:
         ("S9", "necklace", {}, "'necklace' cannot be verified block by block"),
         ("S9", "no-such", {}, "no-such"),
         ("S9", "greedy", {"i": 1}, "'greedy' has no argument 'i'"),
-        ("S9", "label-change", {}, "'label-change' needs exactly the arguments base"),
+        ("S9", "label-change", {}, "takes the following and no other arguments: base"),
         ("S9", "label-change", {"base": "balanced"}, "'balanced' cannot be verified block by"),
-        ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i = 8 is out of range on S9"),
+        ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i is 8, which is out of range"),
     ],
 )
 def test_forests_that_cannot_be_verified_by_blocks_are_refused(

@@ -295,7 +295,7 @@ def test_the_error_for_a_value_that_no_run_has_lists_the_existing_values() -> No
         NotFoundError, match="no run of this comparison has topology = S9"
     ) as refused:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "topology=S9"]))
-    assert refused.value.hint == "choose one of its values: S5, Q7"
+    assert refused.value.hint == "choose one of the values S5, Q7"
 
 
 def test_conditions_that_leave_an_experiment_without_runs_are_refused() -> None:

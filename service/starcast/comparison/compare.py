@@ -1,4 +1,4 @@
-"""Comparison of stored runs: verdicts, changes, and the columns of the result."""
+"""Compare stored runs: compute changes in time and verdicts, and choose the table columns."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ class Comparison:
 
     @cached_property
     def complete(self) -> "Comparison":
-        """The comparison with all parameters, figures and rows."""
+        """A copy of this comparison that shows all parameters, figures and rows."""
         return replace(self, everything=True)
 
     @cached_property
@@ -81,7 +81,7 @@ class Comparison:
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """The column-name suffix of each side, a unique identifier derived from the side's name."""
+        """A unique suffix of each side for column names, by the name of the side."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
@@ -110,7 +110,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and the `USUAL` figures that differ."""
+        """Return the figures to show: all, or the time and those in `USUAL` that differ."""
         if self.everything:
             return list(self.figures)
         return [
@@ -156,7 +156,7 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self) -> list[str]:
-        """Return the columns of `rows` for display: parameters, figures, changes in time, and gaps.
+        """Return the names of the columns to display: parameters, figures, changes and gaps.
 
         A run's gap is the run's simulated time divided by the lower bound.
         """
@@ -228,8 +228,9 @@ class Comparison:
     def lines(self, match: Match) -> list[dict[str, Any]]:
         """Return the figures of a match as one line per side, the baseline first.
 
-        A line has the parameters and figures of the side's run, the run's change relative to the
-        baseline and its gap, whether the run is the fastest, and a note if it is not comparable.
+        A line has the parameters and figures of the side's run, its change relative to the
+        baseline, its gap, and whether it is the fastest run. If the run is not comparable with the
+        baseline's run, a note states the reason.
         """
         best = self.best(match)
         return [
@@ -297,14 +298,14 @@ class Comparison:
         return [*self.complete.columns(), *each, *values, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return, for each side, the change in time, this change in per cent, and the verdict."""
+        """Return each side's change in time, this change in per cent, and the verdict."""
         sides = zip(match.runs, match.reasons, strict=True)
         _, *others = [_judge(match.runs[0], run, reason) for run, reason in sides]
         return [(None, None, "baseline"), *others]
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The parameters that need no column: the message units if runs are matched by segments."""
+        """The message units if runs are matched by segments, because they need no column then."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -341,9 +342,10 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value as text: a common value, or else the values of all sides.
+        """Return a parameter's value in all rows as text.
 
-        The result is None if the runs of a side have different values.
+        If the sides have different values, the text contains one value per side. The result is None
+        if the runs of one side have different values.
         """
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):

@@ -131,7 +131,10 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of the curves' minimum simulated times, by panel and message size."""
+    """Select crossovers at each curve's best number of segments, by panel and message size.
+
+    Crossovers of closed forms only are omitted.
+    """
     best = [
         crossing
         for crossing in crossings
@@ -209,7 +212,7 @@ def _crossings_of_pair(panel: Panel, first: Curve, second: Curve, kind: str) -> 
 
 
 class _Region(NamedTuple):
-    """A range of message sizes in which the same curve is better.
+    """A range of message sizes in which the same curve is better, or both are equal.
 
     Attributes:
         low, high: the ends of the range.
@@ -277,7 +280,7 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Yield the regions of two curves, at least one of which is not linear over all message sizes.
+    """Yield the regions of two curves if `Curve.lines` is None for at least one of them.
 
     Each range between two neighbouring sizes is treated separately. If a curve has the same number
     of segments at both sizes, the curve is linear in this range, because a line that is the lowest
@@ -298,9 +301,10 @@ def _spot_regions(
 def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """Yield regions of message sizes that cover low..high; in each, one curve is better throughout.
+    """Divide the message sizes from ``low`` to ``high`` into regions, and yield the regions.
 
-    ``ours`` and ``theirs`` are the lines of the two curves, by number of segments.
+    In a region, one curve is better throughout, or both are equal. ``ours`` and ``theirs`` are the
+    lines of the two curves, by number of segments.
     """
     first, second = lower_envelope(ours, low, high), lower_envelope(theirs, low, high)
     starts = {start for start, _ in (*first, *second)}

@@ -121,8 +121,8 @@ class Curve:
         """Return, for each number of segments, the line of time against message size.
 
         A schedule does not depend on the message size, so the number of start-ups is constant and
-        the number of bytes grows linearly. This is checked against the stored runs. The result is
-        None if the minimum stored time at some size is not on the lowest of these lines.
+        the number of bytes grows linearly. The lines are checked against the stored runs. The
+        result is None if the minimum stored time at some size is not on the lowest of these lines.
         """
         lines = {
             segments: line
@@ -191,7 +191,7 @@ class Panel:
     def bound_lines(self) -> tuple[Line, Line] | None:
         """Return the times for start-ups and for bytes as lines; their maximum is the lower bound.
 
-        Each line is the lowest of its kind over all runs, because runs with more copies have a
+        The lines are those of the run with the lowest bound, because runs with more copies have a
         higher bound. The result is None if there is no bound for a message above 0 bytes.
         """
         pairs = [
@@ -220,7 +220,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Return the panel's parts by their values on ``across``; each part has one lower bound."""
+        """Split the panel by `Curve.place`, so that each part has only one lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
@@ -294,9 +294,9 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
-    """Return the panels with the runs for the plots of links used.
+    """Select runs for the plots of links used, and return panels with these runs as `profiled`.
 
-    A panel whose schedules are all in plots of other panels gets no runs.
+    No runs are selected in a panel whose schedules are all plotted in other panels.
 
     For each curve, the fastest run is selected at the largest size that all curves of the panel
     have, or at the curve's own largest size if no size is common. A schedule does not depend on
@@ -360,7 +360,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
-    """Return the message sizes, segments and figures of runs, by which two sides are compared."""
+    """Return the sizes, segments and figures of runs; two sides agree if these are equal."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

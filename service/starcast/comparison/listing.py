@@ -50,12 +50,12 @@ _SHOWN_VALUES = 2
 
 
 class RunList(Table):
-    """A listing of runs."""
+    """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns of default values or parameters that all rows share.
+        """Return the table without columns that have the same default or parameter in all rows.
 
-        A note lists the shared parameters that are not defaults.
+        A note lists the omitted parameters that do not have their default values.
         """
         columns = list(self.columns)
         shared = []
@@ -72,10 +72,10 @@ class RunList(Table):
 
 
 class ExperimentList(Table):
-    """A listing of experiments with the values of their axes."""
+    """A table with one row per experiment: the values of its axes, and its number of runs."""
 
     def readable(self) -> Table:
-        """Return the table with only a few values per axis, and without the column of points.
+        """Return the table with only a few values per axis, and without the column ``points``.
 
         For an incomplete grid, the column of runs also states the number of points.
         """
@@ -91,7 +91,7 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a column that has only this value can be hidden, because it is a default."""
+    """Return whether a column can be hidden if all its rows have this value, a default."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
@@ -164,7 +164,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit from a table that is too wide; run errors are always shown."""
+    """Return the columns to omit if the table is too wide; errors of runs are always shown."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 
@@ -285,7 +285,7 @@ def find_table(name: str) -> PaperTable:
     if name not in tables:
         raise InputError(
             f"'{name}' is not a table of a paper",
-            hint=f"{did_you_mean(name, tables)}the tables are {', '.join(tables)}",
+            hint=f"{did_you_mean(name, tables)}choose one of {', '.join(tables)}",
         )
     return tables[name]
 
@@ -337,7 +337,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[Row]]]:
-    """Return each case of the runs (topology, message and machine) with the table rows for it.
+    """Return the rows of a paper's table for each case (topology, message, machine) of the runs.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 

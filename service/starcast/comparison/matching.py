@@ -10,9 +10,9 @@ Runs of two sides that solve the same problem are matched on one choice axis aft
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
 message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
-`edge-disjoint` the entire message.) If a run's number of units does not occur on the other
-side, the run remains. The fastest remaining runs of the two sides are matched, so each algorithm is
-compared at its best number of units.
+`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side
+remains at first. Then the fastest of the remaining runs of each side are matched, so that each
+algorithm is compared at its best number of units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -169,7 +169,8 @@ class _Points:
         question: the axes that define the problem, on which comparable runs agree.
         choice: the axes on which comparable runs may differ, in the order of matching.
         by: the last axis of ``choice``, `MESSAGE_UNITS` or `SEGMENTS`.
-        codes: for each run, one number per parameter; equal values have equal numbers.
+        codes: for each run, one number per parameter; equal values of a parameter have equal
+            numbers.
     """
 
     def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
@@ -215,9 +216,9 @@ class _Pairing:
 
     Attributes:
         partners: for each run of the baseline, the matching runs of the other side. If no run of
-            the other side solves the same problem, the only partner is the most similar run whose
-            problem no baseline run solves, or None. The row then states why the two runs are not
-            comparable.
+            the other side solves the same problem, the run has one partner that is not comparable:
+            the most similar run of the other side whose problem no baseline run solves. The partner
+            is None if there is no such run.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -367,8 +368,8 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    If a side has several partners, each partner gets a row. From each of the other sides, this row
-    has only the most similar partner, because all combinations would be too many rows.
+    Each partner has a row. From each of the other sides, this row has only the run that is most
+    similar to the partner, because there would be too many rows with all combinations.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -391,7 +392,7 @@ def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points
 
 
 def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
-    """Return the runs without repetitions: only the first run with given parameters and figures."""
+    """Return the runs without repetitions: of runs with equal parameters and figures, the first."""
     distinct: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))

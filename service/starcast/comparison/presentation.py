@@ -58,7 +58,7 @@ class Layout(Table):
 
     Attributes:
         columns: the column names in order.
-        rows: one dictionary per line, with values for all columns and possibly for other names.
+        rows: one dictionary per line, with the values of all columns and possibly further values.
         best: for each line, the columns that hold the best value of all sides.
         together: the number of consecutive lines per match: 1, or the number of sides.
         parameters: the number of leftmost columns that hold a match's parameters.
@@ -96,7 +96,7 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
     """Yield layouts of a comparison from the widest to the narrowest, to choose one that fits.
 
-    Each pair consists of a comparison whose sides have the names to show, and its layout.
+    Each layout is preceded by the comparison that it shows, whose sides may have short names.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]
@@ -333,7 +333,7 @@ def describe_latex(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(column: str) -> int:
-    """Return the index of a column's kind in `_DISPENSABLE`; -1 if the list lacks this kind."""
+    """Return the position in `_DISPENSABLE` of a column's name without suffix; -1 if missing."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 
@@ -411,8 +411,8 @@ def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 def render_file(comparison: Comparison, profiles: Profiles) -> str:
     """Return a comparison's page as one HTML file; `describe` explains the arguments.
 
-    The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
-    of plots.
+    The file contains its data, scripts and styles. If the browser runs no scripts, the page shows
+    tables instead of plots.
     """
     from starcast.support.html import inline_files, render_page  # noqa: PLC0415 - only pages need it
 
@@ -490,7 +490,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison, or of a single side, as JSON values for `describe`."""
+    """Return the panels of a comparison, or of a single side, as JSON values like `describe`."""
     return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 

@@ -108,7 +108,7 @@ def parent(sides: Sequence[Side]) -> str | None:
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides renamed: the name of their common experiment, if any, is removed."""
+    """Return the sides with names that omit their common experiment, if there is one."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
@@ -160,7 +160,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
 
 
 def read_conditions(texts: Iterable[str]) -> Conditions:
-    """Return the conditions written as ``AXIS=VALUE``.
+    """Parse conditions on runs, each written as ``AXIS=VALUE``.
 
     Values of one axis are alternatives; conditions on different axes must all hold.
 
@@ -178,7 +178,7 @@ def read_conditions(texts: Iterable[str]) -> Conditions:
         if axis not in POINT_AXES:
             raise InputError(
                 f"'{axis}' cannot be used in a condition: runs have no such axis",
-                hint=f"the axes are {', '.join(POINT_AXES)}",
+                hint=f"choose one of {', '.join(POINT_AXES)}",
             )
         conditions.setdefault(axis, set()).add(_normalize(axis, text))
     return {axis: frozenset(values) for axis, values in conditions.items()}
@@ -197,7 +197,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
         if missing:
             raise NotFoundError(
                 f"no run of this comparison has {axis} = {missing[0]}",
-                hint=f"choose one of its values: {', '.join(present)}",
+                hint=f"choose one of the values {', '.join(present)}",
             )
     selected = [
         replace(side, runs=tuple(run for run in side.runs if _meets(run, conditions)))
@@ -216,7 +216,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return a condition's value in the notation of `as_text`, for comparison with runs."""
+    """Return a condition's value in the notation of `as_text`, to compare it with runs."""
     if axis == "topology":
         return as_topology(text).spec
     if axis == "root":

@@ -1,1 +1,4 @@
-"""Independent checkers: the simulator for schedules, and block verification for forests."""
+"""Check schedules and forests without trusting the code that builds them.
+
+The simulator executes schedules; block verification examines forests that are given by formulas.
+"""

@@ -1,8 +1,9 @@
 """Write Cypher statements that show the counterexample of a failing claim in Neo4j Browser.
 
-A statement shows the place of the counterexample, such as a node, a link, a tree or a step, and
-contains labels and ids as literals. A comment above the statement gives the 'starcast ingest'
-command that stores the forest, schedule or topology.
+A statement shows the place of the counterexample, such as a node, a link, a tree or a step. Labels
+and ids are literals in the statement, because parameters have no values in Neo4j Browser. A comment
+above the statement gives the 'starcast ingest' command that stores the forest, schedule or
+topology.
 """
 
 import re
@@ -201,7 +202,7 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
 
 
 def _query(known: Mapping[str, object]) -> str:
-    """Return the most detailed statement for the known values, with the values as literals."""
+    """Return the most detailed statement that needs only known values, which become literals."""
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
     # Properties and conditions whose values are not known are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"

@@ -89,7 +89,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return advice on parameters, for a query that takes too long or returns too many rows."""
+    """Return advice to restrict a query's parameters, if it takes too long or has too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -179,7 +179,7 @@ def format_ingest(spec: str, options: Mapping[str, str]) -> str:
 
 
 def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
-    """Return the options of 'starcast ingest' that recreate an artifact, except ``--root``.
+    """Return the options of 'starcast ingest' that store an artifact, except ``--root``.
 
     Args:
         kind: ``forest`` or ``schedule``.
@@ -236,17 +236,18 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
 
 
 def find_unknown_names(result: QueryResult) -> list[str]:
-    """Return Neo4j's notices about labels, types and properties that do not exist.
+    """Return the texts of Neo4j's notices about labels, types and properties that do not exist.
 
-    Names that the schema declares, but that no stored data have yet, are not reported.
+    Names that the schema declares are not reported, even if no stored data have them yet.
     """
     return [each.text for each in unexpected_notices(result) if each.status in _UNKNOWN_NAME]
 
 
 def unexpected_notices(result: QueryResult) -> list[Notice]:
-    """Return Neo4j's notices, except notices about schema names that no stored data have yet.
+    """Return Neo4j's notices, except those about names that the schema declares.
 
-    For example, no node has the property `is_switch` if no stored network has switches.
+    Stored data may lack such a name: no node has the property `is_switch` if no stored network has
+    switches.
     """
     declared = {name for element in ELEMENTS for name in (element.name, *element.names)}
     return [

@@ -92,7 +92,8 @@ class Library:
         if not matches:
             raise NotFoundError(
                 f"no query matches '{text}'",
-                hint=f"{did_you_mean(text, packs)}the packs are {', '.join(packs)}",
+                hint=f"{did_you_mean(text, packs)}use another word, or one of the packs"
+                f" {', '.join(packs)}",
             )
         return matches
 
@@ -125,7 +126,7 @@ def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) ->
                 if entry.suffix == SUFFIX:
                     library.faults[entry.stem] = InputError(
                         f"{entry} is not in a pack",
-                        hint="move the file into a folder with the name of the pack",
+                        hint="move the file into a subfolder: its name is the name of the pack",
                     )
                 elif _is_pack(entry):
                     named.setdefault(entry.name, []).append(entry)
@@ -160,7 +161,9 @@ def load_folder(directory: Path) -> dict[str, Query]:
 
 
 def find(name: str, *packs: Path) -> Query:
-    """Return a query by name (``pack/name``, or only the name if it is unique) or by file.
+    """Return a query, given by name or by the path of its file.
+
+    The name is ``pack/name``, or only the last part if it is unique.
 
     Raises:
         NotFoundError: there is no such query.
@@ -300,7 +303,7 @@ class Measurements(pydantic.BaseModel):
     queries: dict[str, Figures] = {}
 
     def find(self, query: Query) -> Figures | None:
-        """Return a query's times, or None if this revision of the query was not measured."""
+        """Return a query's measured times, or None if its current revision was not measured."""
         figures = self.queries.get(query.name)
         # A query of the user may have the same name as a query that comes with starcast.
         is_shipped = query.path.is_relative_to(data_folder("queries"))
@@ -309,14 +312,17 @@ class Measurements(pydantic.BaseModel):
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return a query's seconds on a topology, such as ``0.012`` or ``> 30``; "" if unknown."""
+        """Return a query's seconds on a topology as text, such as ``0.012`` or ``> 30``.
+
+        The text is "" if the time was not measured.
+        """
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]
         return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
 
     def describe(self, query: Query) -> str:
-        """Return the times of a query as one sentence, or "" if this revision was not measured."""
+        """Return a query's measured times as text, or "" if its revision was not measured."""
         figures = self.find(query)
         if figures is None:
             return ""

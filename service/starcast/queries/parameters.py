@@ -32,12 +32,12 @@ _DRIVER_TYPES = {"datetime", "neo4j", "numpy", "pandas", "pyarrow", "uuid"}
 
 
 def convert_value(name: str, given: object, depth: int = 0) -> Any:
-    """Convert a value from a user to types that the driver sends to Neo4j.
+    """Convert a user's value to a type that Neo4j's driver can send to the server.
 
     Args:
         name: the parameter's name, for messages.
         given: any value; ranges, sets, tuples and arrays become lists.
-        depth: number of lists and maps in which the value is nested.
+        depth: number of lists and maps that enclose the value; 0 for the parameter's own value.
 
     Raises:
         InputError: Neo4j cannot represent the value.
@@ -162,7 +162,7 @@ class Kind(NamedTuple):
         read: function that converts text or a Python value; raises ValueError for any other value.
         sample: a valid value, with which a query is planned if no value is given.
         check: function that raises an InputError if a value does not belong to a topology; None if
-            values are not parts of topologies.
+            values of this type do not belong to topologies.
         least: the smallest valid number, or None if there is no minimum.
     """
 
@@ -201,7 +201,7 @@ class Type:
 
     Attributes:
         name: a name in `KINDS`.
-        many: whether a value is a list of values of this type.
+        many: whether a value is a list of values of the named type.
         least: the smallest valid number, or None if there is no minimum.
     """
 
@@ -222,7 +222,7 @@ class Type:
             or match["name"] not in KINDS
             or (match["least"] and match["name"] not in {"int", "float"})
         ):
-            hint = f"{did_you_mean(text, KINDS)}types are {', '.join(KINDS)}"
+            hint = f"{did_you_mean(text, KINDS)}use one of the types {', '.join(KINDS)}"
             raise InputError(f"unknown type '{text}'", hint=hint)
         least = int(match["least"]) if match["least"] else None
         return cls(match["name"], bool(match["many"]), least)
@@ -268,7 +268,10 @@ class Type:
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
-    """Return the paths between two nodes that share no inner node, each as a list of labels."""
+    """Return as many paths between two nodes as possible, no two of which share an inner node.
+
+    Each path is a list of labels.
+    """
     # Imported only here, because few queries need disjoint paths.
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415

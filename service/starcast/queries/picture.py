@@ -4,9 +4,9 @@ A query's header declares which columns contain nodes, such as ``sender (node)``
 node columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row
 with one node column and a column ``port`` is drawn as a link between this node and the node given
 as query parameter, if the two are adjacent. A list ``path`` is drawn as a path. All other nodes are
-drawn without links. Levels are counted from the common first node of the paths. If there is none,
-levels are counted from the node given as query parameter, or else from the root of the forest or
-schedule.
+drawn without links. The levels of the drawing are counted from the common first node of the paths.
+If there is none, they are counted from the node given as query parameter, or else from the root of
+the forest or schedule.
 """
 
 from collections import Counter

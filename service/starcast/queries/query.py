@@ -82,7 +82,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return, by field name, a list with the text of each header field, followed by its items."""
+    """Return a list for each header field, by name: the field's text, followed by its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -106,7 +106,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
 
 def _check_order(name: str, fields: dict[str, list[str]]) -> None:
     if name not in FIELDS:
-        hint = f"{did_you_mean(name, FIELDS)}the fields are {', '.join(FIELDS)}"
+        hint = f"{did_you_mean(name, FIELDS)}use one of the fields {', '.join(FIELDS)}"
         raise InputError(f"unknown field '{name}'", hint=hint)
     if name in fields:
         raise InputError(f"the field '{name}' is repeated", hint="remove one of the fields")
@@ -382,7 +382,7 @@ class Query:
             yield self._error(message, f"declare the columns in the order {', '.join(returned)}")
 
     def _require(self, *arguments: Any) -> None:
-        """Raise the first error that `_find_unknown` yields."""
+        """Raise the first error that `_find_unknown` yields for the arguments, if there is one."""
         for error in self._find_unknown(*arguments):
             raise error
 
@@ -440,7 +440,7 @@ class Query:
 
     @property
     def cypher(self) -> str:
-        """The statement that is sent to the server."""
+        """The statement with its comments, as it is sent to the server, without a final ``;``."""
         return self.text.rstrip().removesuffix(";")
 
     @property

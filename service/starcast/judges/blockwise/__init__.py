@@ -1,8 +1,9 @@
 """Verify forests given by formulas, block by block, without an array over all nodes.
 
-For each block of m! nodes, the package decodes the labels, computes the ports, and examines every
-tree edge from these nodes to their parents. The next block then reuses the memory
-(docs/block-verification.md). This package needs numba.
+A block consists of the m! nodes of S_n that share their last n-m symbols. For each block, the
+package decodes the labels, computes the ports, and examines every tree edge from the block's nodes
+to their parents. The next block then reuses the memory (docs/block-verification.md). This package
+needs numba.
 """
 
 from starcast.judges.blockwise.sources import Source, closed_form

@@ -8,20 +8,22 @@ then by the order of the w = m-1 others. The w! nodes with the same first symbol
 In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p, and
 ``rest`` contains the m symbols that are not in the block's tail, ascending.
 
-The *hub* of a tree is the node that paths along parent links approach: the root or, in the trees
-of ``multiple``, a cyclic shift of the root (the parents then lead from the hub on to the root).
+The *hub* of a tree is the node to which the formula's ports lead. It is the root or, in the trees
+of ``multiple``, a cyclic shift of the root; on the path from the hub to the root, ports differ from
+the formula.
 The *home* of a symbol is its position in the hub. A symbol in this position is *at home*; any other
 symbol is *displaced*.
 
 *Potentials* are numbers that decrease by 1 from each node to its parent. The module `judge` does
 not trust them: it checks the decrease along every tree edge. A wrong potential could reject a
-correct tree, but never accept a wrong one.
+correct tree, but never accept a wrong one. Each kind of forest has its own potential:
 
 * `GREEDY`: the distance to the tree's hub. This distance does not decrease on the path from the hub
   to the root, so the nodes on this path are declared as exceptions (Tseng & Sheu 1997, Definitions
   1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
-* `EDGE_DISJOINT`: the level (Fragopoulou & Akl 1996, Definition 8; docs/definitions has the proof).
+* `EDGE_DISJOINT`: the node's level (Fragopoulou & Akl 1996, Definition 8). The proof is in
+  docs/definitions/edge-disjoint-trees.md.
 """
 
 from functools import lru_cache
@@ -45,12 +47,13 @@ class Tables(NamedTuple):
         orders: all permutations of 0..w-1 in lexicographic order, uint8 ``[w!, w]``.
         neighbours: for each port 2..m and each node, the index of the node's neighbour in the
             block, uint16 ``[m+1, m!]``.
-        compositions: the rank of g∘p at the index (rank of g, rank of p), int16 ``[w!, w!]``.
+        compositions: for permutations g and p of 0..w-1, the rank of g∘p at the index (rank of g,
+            rank of p), int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
-        fixed: twice the number of symbols at home in the positions 3t+2, .., 3t+4, uint8
-            ``[2, m^3, w!]``. The first index is t. The second index combines three numbers: for
-            each of these positions, the index (among the row's other symbols) of the symbol whose
-            home is this position. The third index is a node of the row.
+        fixed: twice the number of symbols at home (see the module docstring) in the positions
+            3t+2, .., 3t+4, uint8 ``[2, m^3, w!]``. The first index is t. The second index combines
+            three numbers: for each of these positions, the index (among the row's other symbols) of
+            the symbol whose home is this position. The third index is a node of the row.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """
@@ -80,7 +83,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the array `Tables.substar`: for each node of S_m, the results of `relabel`."""
+    """Return the array `Tables.substar`: each node's port to the parent, and its step."""
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -111,7 +114,10 @@ class Blocks(NamedTuple):
 
 @jit
 def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
-    """Write a block's tail into positions m+1, .., n of x, and the other symbols into ``rest``."""
+    """Write the symbols that a block's nodes share (the tail) into positions m+1, .., n of x.
+
+    The other symbols are written into ``rest``, ascending.
+    """
     # The number of tails that begin with the same symbol, in position m+1, is (n-1)!/m!.
     weight = 1
     for size in range(m + 1, n):
@@ -141,7 +147,10 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 
 @jit
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
-    """Write the symbols of ``rest`` into ``others``, except the symbol at index ``first``."""
+    """Write the symbols of ``rest`` into ``others``, except the symbol at index ``first``.
+
+    That symbol is the first symbol of all nodes in a row; ``others`` are in their positions 2..m.
+    """
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
 
@@ -174,7 +183,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
     The port is the position in r of the node's first symbol, if this position is not 1; otherwise,
     the port is the first position from 2 on where the node differs from r. The nodes of a row that
-    agree with r in the positions 2, .., d are consecutive.
+    agree with r in the positions 2, .., d are consecutive, so slices of ``out`` are filled.
 
     Args:
         n: the number of symbols of S_n.
@@ -220,10 +229,11 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     """Relabel a node so that the root of its substar (nodes with the same tail) is the identity.
 
-    For k = n, n-1, .., the nodes with symbol c in position k form a substar. A substar receives the
-    message across port k at one node, its root, which has k in position 1, 1 in position c and c in
-    position k. A relabelling for k maps this root to the identity. The port to the parent of a node
-    is the smallest k such that the node, relabelled for all larger k, does not have k in position k
+    There is one relabelling for each k = n, n-1, .., m+1. Let c be the symbol in position k. If c
+    is not k, the nodes with c in position k form a substar, which receives the message across port
+    k at one node, its root. The root has k in position 1, c in position k and, if c is not 1, 1 in
+    position c. The relabelling maps the root to the identity. The port to the parent of a node is
+    the smallest k such that the node, relabelled for all larger k, does not have k in position k
     (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
@@ -256,7 +266,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 def first_displaced(n: int, x: Array, k: int) -> int:
     """Return the first position in the sequence k+1, .., n, 2, .., k-1 with a displaced symbol.
 
-    If all symbols in these positions are at home, return k.
+    A symbol is displaced if it differs from its position. If no symbol is displaced, return k.
     """
     for position in range(k + 1, n + 1):
         if x[position] != position:
@@ -269,7 +279,7 @@ def first_displaced(n: int, x: Array, k: int) -> int:
 
 @jit
 def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
-    """Write the port towards the parent in edge-disjoint tree l into ``out[l]``, l = 2..n.
+    """Write the port from node x to its parent in edge-disjoint tree l into ``out[l]``, l = 2..n.
 
     Reference: Fragopoulou & Akl 1996, Def. 8.
     """
@@ -299,7 +309,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
 
 @jit
 def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
-    """Return the potential (level, or distance to the hub) of one node in one tree."""
+    """Return the potential of node x in one tree, as defined in the module docstring."""
     n = blocks.n
     if blocks.kind == GREEDY:
         return distance(n, x, blocks.homes[tree])
@@ -312,7 +322,7 @@ def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
 
 @jit
 def distance(n: int, x: Array, home: Array) -> int:
-    """Return the distance from a node to the hub, by a formula.
+    """Return the distance from node x to a tree's hub (see the module docstring), by a formula.
 
     The distance is the minimum number of swaps with position 1 that bring every symbol to its home,
     its position in the hub. It is the number of displaced symbols plus the number of their cycles,
@@ -341,14 +351,14 @@ def distance(n: int, x: Array, home: Array) -> int:
 def fill_distances(
     n: int, m: int, x: Array, others: Array, tables: Tables, home: Array, out: Array
 ) -> None:
-    """Write the distances from the nodes of a row to the hub, by the formula of `distance`.
+    """Write the distances from the nodes of a row to the hub into ``out``, as in `distance`.
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those of its free
     symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
-    `fill_greedy` and the look-up tables. Here ``home`` contains the symbols' positions in the hub.
+    `fill_greedy`, and ``tables``. Here ``home`` contains the symbols' positions in the hub.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -377,11 +387,11 @@ def fill_distances(
 
 @jit
 def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
-    """Return the part of the distance to the hub that depends only on the positions 1, m+1, .., n.
+    """Return the part of `distance` that depends only on the symbols in positions 1, m+1, .., n.
 
-    This part is the same for all nodes of a row, which have these positions in common. Cycles
-    through positions in the bit set ``visited`` also contain free positions, so `fill_distances`
-    counts them.
+    All nodes of a row have the same symbols in these positions, so the part is computed once per
+    row. Cycles through positions in the bit set ``visited`` also contain free positions, so
+    `fill_distances` counts them.
     """
     total = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
@@ -401,10 +411,11 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 def fill_substar(
     n: int, m: int, x: Array, rest: Array, tables: Tables, ports: Array, steps: Array
 ) -> None:
-    """Fill ``ports`` and ``steps`` of the recursive-substar tree for one block, which is a substar.
+    """Write the ports and steps of a block's nodes in the recursive-substar tree.
 
-    The tail determines the port and step of the substar's root (see `relabel`). Other nodes are
-    relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
+    A step is the one in which the node is informed. The block is a substar. Its tail determines the
+    port and step of the substar's root (see `relabel`). Other nodes are relabelled to nodes of S_m,
+    whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -430,8 +441,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
     The level is the distance from the root plus a detour, which docs/definitions/
     edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
-    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1,
-    symbol 1 is at home, and a hop across dimension l displaces symbol l if it is at home too.
+    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is the
+    first symbol of x, and k the position of symbol 1. If L = 1, the path to the root begins with a
+    hop across dimension l. If symbol l is at home, this hop displaces it, and the detour is 2.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0

@@ -6,6 +6,8 @@ the ports: it uses only tables of neighbours inside a block, and the fact that c
 the symbols in positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port
 does not exist, is an *exception*; `verification` decides which exceptions are allowed.
 
+A *row* consists of the nodes of a block that have the same first symbol (see `formulas`).
+
 The load of a directed link is the number of trees that use it. A tree uses the link from u to v if
 the port of v in this tree leads to its parent u. So loads are counted node by node, at v.
 """
@@ -47,7 +49,7 @@ class Findings(NamedTuple):
         exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. A row contains block,
             tree and index in the block.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
-        load: entry i is the number of directed links with load i, int64 ``[trees + 1]``.
+        load: at index i, the number of directed links that i trees use, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
         witnesses: nodes with the largest potential of each tree, int64 ``[trees, WITNESSES, 2]``. A
             node is given by its block and its index in the block.
@@ -65,7 +67,7 @@ class Findings(NamedTuple):
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
-    The examination stops early when it has found `MAX_EXCEPTIONS` exceptions.
+    The examination stops early if it finds more than `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
     found = Findings(
@@ -109,8 +111,8 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
     """Examine the blocks ``start`` to ``stop`` - 1, and write the results to ``found``.
 
-    Each row is first examined as a whole. Its nodes are examined one by one only if the row may
-    have an exception or a potential that must be recorded.
+    Each row (the nodes with the same first symbol) is first examined as a whole. Its nodes are
+    examined one by one only if the row may have an exception or a potential that must be recorded.
     """
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
@@ -242,7 +244,7 @@ def _any_flag(flags: Array) -> bool:
 def _has_several_ports(row: Array, flags: Array) -> bool:
     """Return whether the nodes of a row have different ports to their parents in one tree.
 
-    ``flags`` is overwritten.
+    The array ``row`` contains the ports of the nodes; ``flags`` is overwritten.
     """
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
@@ -253,7 +255,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of the parents of a row whose nodes all have the same port.
+    """Look up the potential of each node's parent, for a row whose nodes all have the same port.
 
     Args:
         neighbours: the index in the block of each node's neighbour across the row's port.
@@ -268,7 +270,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of the parents of a row whose nodes have different ports.
+    """Look up the potential of each node's parent, for a row whose nodes have different ports.
 
     Args:
         row: the ports of the row's nodes.
@@ -279,7 +281,7 @@ def _read_parents_of_ports(
         parents: the potentials of the parents; overwritten.
 
     Returns:
-        False if a parent is in another block, where its potential is not known.
+        False if a node's parent is in another block or does not exist.
     """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
@@ -294,9 +296,9 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether a row of nodes has no exception and no potential that must be recorded.
+    """Return whether every parent's potential is smaller by 1, and no potential must be recorded.
 
-    The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
+    The loop has no branches, so it is compiled to vector instructions. Most rows pass this test.
 
     Args:
         own: the potentials of the nodes.
@@ -415,7 +417,7 @@ def _count_loads(
         begin: the index in the block of the row's first node.
         size: the number of nodes of the row.
         is_varying: for each tree, whether the ports of the row's nodes differ, bool ``[trees]``.
-        load: entry i is the number of links with load i, int64 ``[trees + 1]``; modified in place.
+        load: at index i, the number of links with load i, int64 ``[trees + 1]``; updated.
     """
     same = np.uint64(0)
     varying = 0
@@ -443,9 +445,9 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return packed counters with a 1 for the given port; 0 if the port does not exist.
+    """Return a node's packed counters if one tree uses the given port; 0 if there is no such port.
 
-    A node's counters, 4 bits per port, are packed into a 64-bit integer.
+    The counters of all ports, with 4 bits each, are packed into a 64-bit integer.
     """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
@@ -460,9 +462,9 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Count the links of ``nodes`` nodes with the same counters in the histogram ``load``.
+    """Add the links of some nodes, all of which have the same counters, to a histogram of loads.
 
-    Entry i of the histogram is the number of links that i trees use.
+    At index i, the histogram has the number of links that i trees use.
 
     Args:
         n: the number of symbols of S_n.
@@ -476,7 +478,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` when one more tree of a row's nodes is counted.
+    """Update the histogram ``load`` for one more tree at the nodes of a row.
 
     Args:
         n: the number of symbols of S_n.

@@ -52,8 +52,8 @@ class Source:
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the formulas for the identity as root.
-        exceptions: the addresses of the nodes at which the potential (see `formulas`) need not
-            decrease by 1 to the parent.
+        exceptions: the nodes at which the potential (see `formulas`) need not decrease by 1 to the
+            parent, each as (block, tree, index in the block).
         root: the root of the forest, uint8 ``[n]``.
         rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
@@ -80,7 +80,7 @@ class Source:
         return factorial(self.n) // factorial(self.blocks.m)
 
     def image(self, nodes: Perms) -> Perms:
-        """Return the images of nodes under the forest's automorphism, uint8 ``[count, n]``."""
+        """Return the images of nodes under the forest's automorphism, uint8 ``[nodes, n]``."""
         return permutations.compose(self.root, rotate(nodes, self.rotations))
 
     def image_port(self, port: int) -> int:
@@ -165,23 +165,27 @@ def _read_size(spec: str) -> int:
 
 
 def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
-    """Check the arguments of a label or dimension change; return the number of rotations."""
+    """Check the arguments of a label or dimension change; return the number of rotations.
+
+    A label change has no rotations.
+    """
     expected = {"base", "i"} if name == "dimension-change" else {"base"}
     if set(arguments) != expected:
         raise InputError(
-            f"'{name}' needs exactly the arguments {', '.join(sorted(expected))}",
+            f"'{name}' takes the following and no other arguments: {', '.join(sorted(expected))}",
             hint=f"write '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
         )
     turns = arguments.get("i", 0)
     if not isinstance(turns, int) or not 0 <= turns <= n - 2:
         raise InputError(
-            f"i = {turns} is out of range on S{n}", hint=f"use an integer from 0 to {n - 2}"
+            f"i is {turns}, which is out of range on S{n}",
+            hint=f"use an integer from 0 to {n - 2}",
         )
     return turns
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return the formulas and the exceptions of a construction with the identity as root.
+    """Return a construction's formulas and `Source.exceptions`, with the identity as root.
 
     For a label or dimension change, ``base`` is the construction that it changes.
     """

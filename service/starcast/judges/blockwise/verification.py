@@ -65,10 +65,10 @@ class RangeResult(StrictRecord):
     """Results for a range of blocks.
 
     Attributes:
-        blocks: the range of blocks.
-        load: entry i is the number of directed links with load i.
+        blocks: the first block of the range, and the block after the last one.
+        load: at index i, the number of directed links with load i.
         largest: the largest potential of each tree.
-        witnesses: nodes that have the largest potential of their tree.
+        witnesses: nodes with the largest potential of their tree, as (block, tree, index).
         exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
             all of them; any other exception is an error.
     """
@@ -148,10 +148,12 @@ def run_ranges(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> Iterator[Iterator[RangeResult]]:
-    """Yield an iterator over the results of the ranges, in the order in which they finish.
+    """Examine ranges of blocks while the context is open; yield an iterator over the results.
+
+    The results come in the order in which the ranges finish.
 
     Raises:
-        RejectedError: a parent is not closer to the root; the message names tree, node and port.
+        RejectedError: a node's port does not lead closer to the root; the message names both.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
     is_large = nodes * source.trees > _MANY_EDGES
@@ -184,7 +186,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """Examine, in a range of blocks, the tree edges from all nodes to their parents.
 
     Raises:
-        RejectedError: a parent is not closer to the root; the message names tree, node and port.
+        RejectedError: a node's port does not lead closer to the root; the message names both.
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
@@ -242,7 +244,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that the blocks and trees in a result, perhaps read from a file, exist in a forest.
+    """Check that a result, which may come from a file, names only existing blocks and trees.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -408,7 +410,7 @@ def verify_shard(
         The number of ranges of blocks in the shard.
 
     Raises:
-        RejectedError: a parent is not closer to the root; the message names tree, node and port.
+        RejectedError: a node's port does not lead closer to the root; the message names both.
         InputError: the file cannot be written.
     """
     ranges = plan_ranges(source)
@@ -427,7 +429,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
-        RejectedError: the shards were computed by different code, or a tree is not proved to span.
+        RejectedError: the shards were computed by different code, or a tree is not spanning.
         LimitError: the results prove only bounds on a height.
     """
     job, results = merge_shards(files, "forest", Description, RangeResult)

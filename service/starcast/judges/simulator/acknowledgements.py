@@ -28,6 +28,9 @@ _INSTEAD = "use an allgather such as edge-disjoint, or omit `acknowledged`"
 class AcknowledgedRun:
     """The results of an execution in which nodes wait for acknowledgements.
 
+    A traversal sends the messages of one source through one tree. It stalls if a node waits for an
+    acknowledgement forever.
+
     Attributes:
         simulation: the results of the simulation; a stalled traversal executes no further rows.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
@@ -153,7 +156,9 @@ class _Traversals:
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return, for each hop, the last hop in its receiver's subtree; at a leaf, the hop itself.
+        """Return, for each hop, the last hop in its receiver's subtree.
+
+        If the receiver is a leaf, this is the hop itself.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth

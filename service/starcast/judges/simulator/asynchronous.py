@@ -32,7 +32,7 @@ from starcast.support.arrays import Integers, Mask
 
 
 class AsynchronousExecution:
-    """An asynchronous execution: the end times of all packets, and the arrival times of units.
+    """An asynchronous execution, which computes the end times of packets and arrivals of units.
 
     Args:
         packets: the packets to execute.
@@ -77,7 +77,7 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with one step; return the end time of each packet.
+        """Execute a batch that has only one step; return the end time of each packet.
 
         Args:
             batch: a batch with a single step.
@@ -102,7 +102,7 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch with several steps; return the end time of each packet.
+        """Execute a batch that has several steps; return the end time of each packet.
 
         The function F of the module docstring is iterated until the times no longer change. The
         parameters are those of `_execute_step`.
@@ -217,9 +217,10 @@ class _Queue:
 
 
 class _FirstQueue:
-    """Computes the end times of a batch's packets, which wait for units and for links or nodes.
+    """Computes the end times of a batch's packets from the queues of one kind of resource.
 
-    Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
+    Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready to
+    start, if packets of its queue are ignored.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
     .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
     prefix maxima of all queues: an offset makes all values of a queue larger than the values of all
@@ -240,8 +241,8 @@ class _FirstQueue:
         """Return the end time of each packet.
 
         Args:
-            ready: the time at which all units of each packet are at the packet's sender. The
-                packets of this array and of the result are in the order of `_Queue.order`.
+            ready: the time at which each packet is ready, as defined above. The packets of this
+                array and of the result are in the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -327,7 +328,7 @@ def trace_data(
 ) -> tuple[CriticalSend, ...]:
     """Return the critical path of an asynchronous execution, which ends with its last packet.
 
-    Each packet started when the packet before it ended.
+    Each packet of the path started when the previous packet of the path ended.
     """
     if not len(packets):
         return ()

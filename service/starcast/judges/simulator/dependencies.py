@@ -4,9 +4,9 @@ An arrival time belongs to a unit at a node, and has an index. Every row *needs*
 time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its receiver.
 If every node must receive every unit (broadcast, allgather), there is an arrival time for every
 (node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
-there is one arrival time per row, which the next row of the journey reads. If journeys branch, meet
-or return to a node (copies of units along several trees), the (node, unit) pairs that occur are
-sorted, and pairs are looked up in this list.
+there is one arrival time per row, which the next row of the journey reads. If journeys branch, join
+or return to a node (copies of units along several trees), there is one arrival time per (node,
+unit) pair that occurs; pairs are looked up in a sorted list.
 
 In a reduction, each row that sends a partial sum writes a separate arrival time. A row that sends
 the sum of a node reads the arrival times of all rows whose sums this node has added in earlier
@@ -87,7 +87,10 @@ class Dependencies(ABC):
 
 
 class PairDependencies(Dependencies):
-    """Dependencies with one arrival time for each (node, unit) pair, or each pair that occurs."""
+    """Dependencies with one arrival time for each (node, unit) pair.
+
+    If units have one destination each, only pairs that occur have an arrival time.
+    """
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -114,7 +117,10 @@ class PairDependencies(Dependencies):
 
 
 class JourneyDependencies(Dependencies):
-    """Dependencies with one arrival time per row, after index 0 for units at their sources."""
+    """Dependencies with one arrival time per row, for units that make simple journeys.
+
+    Row i writes index i + 1. Index 0 is the arrival time of units at their sources.
+    """
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous
@@ -139,11 +145,10 @@ class SumDependencies(Dependencies):
     """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
     Index 0 is the time of the nodes' own contributions, which exist from the start. The next
-    indices are those of the rows' arrival times, followed by an arrival time for each (node, unit)
-    pair, for complete units that the node receives. A row that passes on a complete unit reads the
-    arrival times of the sum that is first complete at its sender. If the sender received the
-    complete unit in an earlier step, the row reads the arrival time of this (node, unit) pair
-    instead.
+    indices are those of the arrival times of rows, one per row. They are followed by the arrival
+    times of complete units, one per (node, unit) pair. A row that passes on a complete unit reads
+    the arrival times of all sums in the first complete sum at its sender. If the sender received
+    the complete unit before, the row reads the arrival time of this (node, unit) pair instead.
 
     Attributes:
         sums: the partial sums of the reduction.
@@ -151,7 +156,7 @@ class SumDependencies(Dependencies):
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         if not isinstance(executed.deliveries, Sums):
-            raise TypeError("a reduction must be executed with its sums")
+            raise TypeError("the execution of a reduction must contain its partial sums")
         self._packets = packets
         self.sums = executed.deliveries
         self._units = self.sums.postcondition.units
@@ -230,7 +235,7 @@ def _numbers(rows: slice | Indices) -> Indices:
 
 
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
-    """Return the dependencies of the executed rows, of the class that fits the collective."""
+    """Return the dependencies of the executed rows; the collective determines their class."""
     if executed.postcondition.reduces:
         return SumDependencies(packets, executed)
     if not executed.postcondition.to_all:
@@ -264,7 +269,10 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondition) -> bool:
-    """Return whether every unit visits each node at most once; the rows are sorted by unit."""
+    """Return whether every unit visits each node at most once; the rows are sorted by unit.
+
+    The result is also False if a unit has more than `_MAX_HOPS` rows.
+    """
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
     # The rows of a unit are adjacent, so each pass compares rows at distance `hops`.
@@ -278,7 +286,7 @@ def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondit
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return all pairs of rows of which the first waits for a delivery by the second.
+    """Return all pairs of rows in which the first row waits for a delivery by the second row.
 
     Args:
         packets: the packets of an execution without faults, with rows in the order of the

@@ -123,11 +123,12 @@ def timing(
     sends one packet at a time and receives one at a time, both in the order of steps. A unit that
     several packets deliver is at the receiver when the earliest packet ends.
 
-    All times are computed as integer multiples of the largest time that divides both parts of a
-    packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
-    times slower. A float is replaced by its exact binary value. Faults drop the same rows as in
-    `starcast.simulate`. The rows of a symmetric schedule are executed without expanding it, unless
-    translation changes ports (in most S_{n,k}) or there are faults.
+    All times are computed as integer multiples of the largest time that divides ``t_s``, all
+    latencies and all times per unit. The integers have 64 bits if they fit; otherwise they are
+    Python integers, which are about 50 times slower. A float is replaced by its exact binary value.
+    Faults drop the same rows as in `starcast.simulate`. The rows of a symmetric schedule are
+    executed without expanding it, unless translation changes ports (in most S_{n,k}) or there are
+    faults.
 
     Args:
         schedule: any schedule that `starcast.simulate` accepts.
@@ -140,7 +141,7 @@ def timing(
     Raises:
         InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
             fault is invalid.
-        LimitError: the arrivals, or the rows of all sources, do not fit into memory.
+        LimitError: the arrival times, or the rows of all sources, do not fit into memory.
         RejectedError: the schedule has a violation; the message describes it.
 
     Example:
@@ -198,7 +199,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
 def make_ticks(
     topology: Topology, unit_bytes: RealNumber, t_s: RealNumber, t_c: RealNumber, execution: str
 ) -> Ticks:
-    """Check the parameters of an execution; return the conversion between times and ticks.
+    """Check the parameters of an execution; return the object that converts times to integers.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
@@ -216,7 +217,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 
     Args:
         executed: the executed rows and their postcondition.
-        packets: the same rows in the order of packets.
+        packets: the same rows, grouped by packet.
         ticks: the conversion between times and ticks.
         clock: ``[steps + 1]``, the end of each step in ticks; the first value is 0.
     """
@@ -300,7 +301,7 @@ def _find_completions(
 
     Args:
         executed: the executed rows and their postcondition.
-        packets: the same rows in the order of packets.
+        packets: the same rows, grouped by packet.
         ticks: the conversion between times and ticks.
         node: the node of each required (node, unit) pair; the node needs the complete unit.
         first: for each of these pairs, the time in ticks at which the node first has the complete
@@ -332,7 +333,7 @@ def _find_arrivals(
 
     Args:
         executed: the executed rows and their postcondition.
-        packets: the same rows in the order of packets.
+        packets: the same rows, grouped by packet.
         ticks: the conversion between times and ticks.
         end: ``[rows]``, the end time of each row's packet.
         first: ``[nodes * units]``, the time at which each unit first arrives at each node; used if
@@ -366,7 +367,7 @@ def _find_arrivals(
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
     """Extend arrival times to the units of all sources; set dead nodes' times to `Ticks.never`.
 
-    In a symmetric schedule, the given times hold only for the units of one source.
+    In a symmetric schedule, the given times are those for the units of one source only.
     """
     alive = executed.alive
     # By symmetry, all nodes receive their last unit at the same time.

@@ -194,7 +194,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Integers, unit: Integers) -> Indices:
-        """Return the index of each given pair; the last index if a pair has no entry."""
+        """Return the index of each given pair; the last index for a pair that cannot be held."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)

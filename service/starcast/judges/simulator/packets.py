@@ -39,7 +39,9 @@ _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """Resources of one kind, such as links; packets use each resource in the order of steps.
+    """Resources of one kind, such as links, each of which carries one packet after another.
+
+    Packets use a resource in the order of their steps.
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
@@ -78,7 +80,7 @@ class Batch(NamedTuple):
 
 
 class Packets:
-    """The executed rows, grouped by packet, and the packets, in the order of steps.
+    """The packets of an execution, and its rows grouped by packet, in the order of steps.
 
     Attributes:
         step, sender, port, receiver, tree, unit: the columns of the rows, int ``[rows]`` each.
@@ -158,7 +160,8 @@ class Packets:
         """Return the resources, other than units, for which packets wait.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
-        sender and its receiver, or for the link instead of a switch. In a symmetric one-port
+        sender and its receiver. If one of them is a switch, the packet waits for the link instead
+        of the switch. In a symmetric one-port
         schedule all packets of a step use the same port. Each node then sends one packet and
         receives one, so a single number represents all senders and receivers.
         """
@@ -284,7 +287,7 @@ class Ticks:
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return an upper bound on the end of an execution, in ticks.
+        """Return an upper bound on the end of an execution, in ticks, given its simulation.
 
         The bound is exact for a synchronous execution if all links are equal. An asynchronous
         execution ends no later than a synchronous one.

@@ -65,7 +65,7 @@ class Rows:
         return int(np.searchsorted(self.step, self.step[row]))
 
     def batches(self, end: int) -> Iterator[slice]:
-        """Yield the first ``end`` rows in batches of complete steps."""
+        """Yield slices of the first ``end`` rows; each slice contains complete steps."""
         return complete_steps(self.step[:end])
 
     def first_rows(self, end: int) -> Schedule:
@@ -100,11 +100,11 @@ class Rows:
 
 
 def complete_steps(step: Integers, rows: int = _BATCH) -> Iterator[slice]:
-    """Yield batches of complete steps, with about ``rows`` rows each.
+    """Yield slices of rows; each slice contains complete steps, and about ``rows`` rows.
 
     Args:
         step: the steps of all rows, ascending.
-        rows: the number of rows per batch; a batch has more if a step has more.
+        rows: the number of rows per slice; a slice has more if a step has more.
     """
     begin = 0
     end = len(step)
@@ -208,7 +208,7 @@ class Links:
         return np.asarray(np.take(self._first, port) // self.topology.nodes)
 
     def number(self, sender: Integers, port: Integers) -> Indices:
-        """Return the index of the directed link that leaves each sender across its port.
+        """Return the index of the directed link from each sender over the given port.
 
         Returns:
             int64 ``[rows]``.
@@ -237,7 +237,7 @@ class Receivers:
 
 
 def find_invalid_address(rows: Rows) -> Violation | None:
-    """Return the first row with an invalid step, sender, port, receiver, unit or tree."""
+    """Find the first row with an invalid step, sender, port, receiver, unit or tree."""
     if len(rows) and rows.step[0] < 1:
         return rows.violation(0, "steps are numbered from 1")
     topology = rows.schedule.topology

@@ -125,7 +125,7 @@ class TranslatedTraffic(Traffic):
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Count like `Traffic.measure`, for the packets of all sources."""
+        """Return the counts of `Traffic.measure`, for the packets of all sources."""
         links = Links(self.rows.schedule.topology)
         port_count = links.topology.port_count
         step = self.rows.step[executed]
@@ -171,7 +171,7 @@ class ExpandedTraffic(Traffic):
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Count like `Traffic.measure`, for the packets of all sources.
+        """Return the counts of `Traffic.measure`, for the packets of all sources.
 
         The rows must be complete steps that `find_violation` has checked.
         """
@@ -181,7 +181,7 @@ class ExpandedTraffic(Traffic):
 
 
 def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
-    """Return the traffic of a schedule's rows, counted for all sources."""
+    """Return the object that counts a schedule's use of links, for all sources."""
     topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
@@ -190,10 +190,10 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _count_in_run(same: Mask) -> Counts:
-    """Return, for each row, the number of rows before it in the same run of rows.
+    """Return, for each row, the number of rows before it in its group of consecutive rows.
 
     Args:
-        same: whether each row continues the run of the previous row; False where a run begins.
+        same: whether each row belongs to the group of the previous row.
     """
     row = np.arange(len(same))
     return np.asarray(row - np.maximum.accumulate(np.where(same, 0, row)))
@@ -269,7 +269,7 @@ def _last_step(step: Integers, width: int = 2) -> int:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the size of the largest packet in each step, or 0 for a step without packets.
+    """Return the number of units in the largest packet of each step; 0 without packets.
 
     Args:
         sizes: the sizes of all packets, in the order of steps.
@@ -326,7 +326,7 @@ class Simulation:
 
     @property
     def step_profile(self) -> Profile:
-        """The step profile, one row per step."""
+        """The values of `PROFILE_COLUMNS` for each step, such as the number of links used."""
         # A directed link carries one packet per step, so there are as many packets as links used.
         links = self.links_used.tolist()
         return list(zip(links, links, self.packet_sizes.tolist(), strict=True))
@@ -427,7 +427,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows, of the class that fits the collective."""
+    """Return the deliveries of the first ``end`` rows; the collective determines their class."""
     if postcondition.reduces:
         return Sums(postcondition, rows, end)
     return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)

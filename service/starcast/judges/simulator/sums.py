@@ -84,11 +84,11 @@ class Sums(Deliveries):
 
     Attributes:
         lanes: the lanes of the rows.
-        executed: bool ``[end]``, the rows that are executed: all attempted rows, except those that
-            pass on a complete unit that the sender does not have, or the empty sum of a switch.
+        executed: bool ``[end]``, the rows that are executed: all attempted rows whose sender has
+            the complete unit or a sum that is not empty, whichever the row sends.
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
             its own contribution is the whole sum; `never` if the sum stays incomplete.
-        lane: int64 ``[nodes * units]``, the lane of the first complete sum.
+        lane: int64 ``[nodes * units]``, the lane of this complete sum.
         taken: int32 ``[nodes * units]``, the step in which each node first receives each complete
             unit, or `never`.
 
@@ -250,7 +250,9 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute some lanes with sets of contributors, which reveal any double counting.
+    """Find the first row that counts a contribution twice, by executing lanes with sets.
+
+    A set contains the nodes whose contributions a sum has.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -261,7 +263,7 @@ def _find_overlap(
             sending it.
 
     Returns:
-        The first row whose sum overlaps the receiver's sum, or None.
+        The first row whose sum has a contribution that the receiver's sum already has, or None.
     """
     nodes = postcondition.nodes
     words = -(-nodes // 64)
@@ -298,7 +300,7 @@ def _add_sets(
         sets: the sets, one bit per node, uint64 ``[sets, words]``; modified in place.
 
     Returns:
-        The first row whose sets overlap, or None.
+        The first row whose two sets have a node in common, or None.
     """
     step = rows.step[index]
     begins = np.flatnonzero(~repeats_previous(step)).tolist()
