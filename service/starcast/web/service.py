@@ -101,7 +101,7 @@ class Service:
         if found is None:
             raise InputError(
                 f"unknown topology '{spec}'",
-                hint="'starcast topology list' lists the stored networks",
+                hint="run 'starcast topology list' to see the stored networks",
             )
         return found
 
