@@ -457,7 +457,9 @@ def logs(
     folder = Home(context.settings(ctx, home=home).home).logs
     files = [folder / f"{name}.log" for name in servers or ServerName]
     if missing := [file for file in files if not file.exists()]:
-        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
+        raise NotFoundError(
+            f"there is no log {missing[0]}", hint="run 'starcast up' to start the servers"
+        )
     # tail must follow the name, not the open file, because `up` replaces the log by a new file.
     options = ["--follow=name", "--retry"] if follow else []
     with suppress(KeyboardInterrupt):

@@ -1,6 +1,7 @@
 """The global flags and the settings of a command, and the log of its start and end.
 
-Flags of a command override global flags; both override environment variables and settings files.
+Flags of a command override global flags; all flags override environment variables and settings
+files.
 The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
 does not list them. The callbacks of these two flags run just before the command, after the options
 of the command are parsed and ``--help`` is handled.

@@ -196,7 +196,7 @@ def comparison(
         ),
     ] = None,
 ) -> Show:
-    """Print a comparison with remarks, in the first layout that fits the terminal."""
+    """Print a comparison with remarks, in the widest layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out needs --format html, but the format is {output}",

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A place for one item of a pool, such as a process; the item is None until it is needed."""
+    """A place for one item of a pool, such as a process; the item is None until it is created."""
 
     item: Item | None = None
 
