@@ -555,9 +555,9 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield the files and folders that `uninstall` never deletes, such as the Python packages.
+    """Yield a description of each file or folder that `uninstall` never deletes.
 
-    Each item is a text that names the file or folder and the way to delete it.
+    The description names the file or folder and the way to delete it.
     """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))

@@ -277,7 +277,7 @@ def text() -> Show:
 def facts(output: FormatOption = Format.TABLE) -> Show:
     """Print named values, and a sentence that summarizes them, if there is one.
 
-    With ``--format table``, only the sentence is printed.
+    With ``--format table``, the sentence replaces the values.
     """
 
     def show(result: "Facts") -> None:

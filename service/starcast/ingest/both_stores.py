@@ -110,7 +110,7 @@ def load_key_numbers(session: Session) -> None:
 
 
 def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
-    """Draw and store a number for each topology whose node keys need a number and have none."""
+    """Choose and store a number for the node keys of each topology that needs one and has none."""
     for topology in topologies:
         number = draw_number(topology)
         if number is not None:

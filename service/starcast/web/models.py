@@ -132,7 +132,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """A step: the number of links used, and the number of units in the largest packet."""
+    """A step: the number of links used, and of units in the largest packet, for all sources."""
 
     step: int
     links_used: int

@@ -116,7 +116,7 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence about verdicts whose paper packs are not loaded, or an empty one."""
+        """Return a sentence about verdicts whose paper packs are not loaded, or "" if none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:

@@ -168,7 +168,7 @@ def show_forest(
 ) -> models.ForestResource:
     """Show the properties of a forest, such as S5:multiple:12345.
 
-    An id without a root, such as S5:multiple, stands for the root with rank 0.
+    If the id has no root, as in S5:multiple, the root is the node with rank 0.
     """
     if output == Format.SVG:
         picture = compute_forest(service, computations.draw_forest, forest_id)

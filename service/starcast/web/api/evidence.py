@@ -125,7 +125,7 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Return a sentence about stored verdicts whose paper packs are not loaded, or an empty one."""
+    """Return a sentence about stored verdicts whose paper packs are not loaded, or "" if none."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.describe_missing_packs(session)
