@@ -61,8 +61,8 @@ def import_all(
 ) -> list[Loaded]:
     """Replace Neo4j's store with a new store of all complete artifacts and the new artifacts.
 
-    Without new artifacts, this rebuilds the store. The stores must be locked. During part
-    of the import, Neo4j is not available. The caller checks the disk space.
+    Without new artifacts, the import rebuilds the store. The stores must be locked. During part of
+    the import, Neo4j is not available. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j. Afterwards, the connection to Neo4j might be

@@ -108,7 +108,7 @@ _REDUCE = (
 
 @dataclass(frozen=True)
 class Plan:
-    """The artifacts that an ingest has to store.
+    """The artifacts that an ingest stores unless they are already stored.
 
     Attributes:
         artifacts: the topology, and the requested forests and schedules.

@@ -317,8 +317,8 @@ def file_of(url: str) -> str:
 def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
-    Different names have different file names. If a name contains characters that do not occur in
-    ids, its file name is a digest of the name, followed by the valid characters of the name.
+    Different names have different file names. If a name is long, or contains characters that do not
+    occur in ids, its file name is a digest of the name, followed by the name's valid characters.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")
