@@ -62,7 +62,7 @@ class _Root(TyperGroup):
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the command line up to the command's name.
 
-        Error messages quote the input with special characters escaped, and shorten long input.
+        In error messages, special characters of the input are escaped, and long input is shortened.
         """
         with _clean_errors():
             return super().make_context(*arguments, **options)
@@ -70,7 +70,7 @@ class _Root(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command.
 
-        Error messages quote the input with special characters escaped, and shorten long input.
+        In error messages, special characters of the input are escaped, and long input is shortened.
         """
         with _clean_errors():
             return super().invoke(ctx)
@@ -98,7 +98,7 @@ def _clean_errors() -> Iterator[None]:
 def _show_place(error: Any, ctx: Any) -> None:
     """Change the error for an unknown option if the root command has this option.
 
-    The new message states that the option belongs before the command.
+    The new message states that the option must precede the command.
     """
     root = ctx.find_root()
     if any(error.option_name in option.opts for option in root.command.params):
@@ -120,7 +120,7 @@ def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
 
 
 def _params() -> list[Any]:
-    """Return the global flags as hidden options for a command."""
+    """Return the flags --quiet and --verbose as hidden options for a command."""
     # Typer creates options only from the signature of a command, so `_flags` becomes a command that
     # is never run.
     app = typer.Typer(add_completion=False)
@@ -229,7 +229,7 @@ def main() -> None:
     """Run the command line and exit with a documented code.
 
     An error is printed as one sentence with a hint. With ``STARCAST_DEBUG`` set, the traceback of
-    an unexpected exception, or of one caused by a plug-in or a server, is printed too.
+    an unexpected exception, or of an error caused by a plug-in or a server, is printed too.
     """
     # By default, garbage is collected hundreds of times while a command imports its libraries. This
     # takes a tenth of a short command's time, and finds nothing.
@@ -267,7 +267,7 @@ def _end(code: int) -> NoReturn:
 def _run() -> None:
     """Run the command, and flush stdout.
 
-    Python itself flushes stdout only at exit, too late to report a failure.
+    Python itself flushes stdout only at exit, when a failed write can no longer be reported.
     """
     try:
         with warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """The command groups ("nouns") and commands, and functions that add them to the root command.
 
 A command line usually needs one group, so each function imports the operations of its commands only
-when the function is called. Only the help of the root command needs all groups. The commands
+when it is called. Only the root command's help and an unknown name need all groups. The commands
 ``demo``, ``logs``, ``serve``, ``mcp`` and ``uninstall``, which are not operations of `Lab`, are
 defined below the table `PARTS`.
 """
@@ -330,7 +330,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
 
 
 class Step(NamedTuple):
-    """A command of the demo: its words after ``starcast``, and the sentence that precedes it."""
+    """A command of the demo: its words after ``starcast``, and the text printed before it."""
 
     purpose: str
     words: str
@@ -379,7 +379,7 @@ NEXT_STEPS = (
 
 
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
-    """Run the main commands on the embedded stack: build, verify, store, query and compare.
+    """Run the main commands on the embedded servers: build, verify, store, query and compare.
 
     Each command is printed before it runs. If the demo is run again, nothing new is stored.
     """
@@ -401,10 +401,10 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Check that the settings name no servers, because the demo uses the embedded servers.
+    """Check that the settings contain no server URI, because the demo uses the embedded servers.
 
     Raises:
-        InputError: the settings name a server.
+        InputError: the settings contain the URI of a server.
     """
     servers = [
         f"{name} (from: {settings.sources[name]})"
@@ -413,7 +413,7 @@ def _require_embedded(settings: "Settings") -> None:
     ]
     if servers:
         raise InputError(
-            "the demo runs on the embedded stack, but the settings name other servers: "
+            "the demo runs on the embedded servers, but the settings name other servers: "
             f"{' and '.join(servers)}",
             hint="remove these settings",
         )
@@ -457,7 +457,9 @@ def logs(
     folder = Home(context.settings(ctx, home=home).home).logs
     files = [folder / f"{name}.log" for name in servers or ServerName]
     if missing := [file for file in files if not file.exists()]:
-        raise NotFoundError(f"there is no log {missing[0]}", hint="run 'starcast up'")
+        raise NotFoundError(
+            f"there is no log {missing[0]}", hint="run 'starcast up' to start the servers"
+        )
     # tail must follow the name, not the open file, because `up` replaces the log by a new file.
     options = ["--follow=name", "--retry"] if follow else []
     with suppress(KeyboardInterrupt):
@@ -500,9 +502,9 @@ def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Serve another program, such as an AI agent, over stdin and stdout (Model Context Protocol).
 
     The other program starts this command, and can then send Cypher to the stored graph, run
-    queries, compare experiments, and compute topologies, forests and schedules. The command writes
-    nothing and reads no files for the program. Install the packages that the command needs with the
-    extra starcast[mcp].
+    queries, compare experiments, and compute topologies, forests and schedules. The command does
+    not change stored data, and does not read files that the program names. Install the packages
+    that the command needs with the extra starcast[mcp].
 
     \b
     starcast mcp
@@ -553,9 +555,9 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield a sentence for each file or folder of other programs that starcast does not delete.
+    """Yield a description of each file or folder that `uninstall` never deletes.
 
-    The sentence names the file or folder and the way to delete it.
+    The description names the file or folder and the way to delete it.
     """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))

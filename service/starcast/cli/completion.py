@@ -48,7 +48,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
     """Print the candidates that a shell's completion script asked for, and end the process.
 
     Args:
-        run: function that runs the command line, which prints the candidates and exits.
+        run: function that runs the command line; in completion, it prints candidates and exits.
     """
     instruction = os.environ[VARIABLE]
     in_bash = instruction == "complete_bash"
@@ -129,14 +129,14 @@ def _for_bash(candidate: str, typed: str) -> str:
 
 
 def problems(incomplete: str) -> list[str]:
-    """Return the names of the search problems, such as one-port-broadcast."""
+    """Complete the name of a search problem, such as one-port-broadcast."""
     from starcast.records import PROBLEM_NAMES
 
     return [name for name in PROBLEM_NAMES if name.startswith(incomplete)]
 
 
 def topologies(incomplete: str) -> list[str]:
-    """Return the specs of common topologies."""
+    """Complete the spec of a common topology, such as S5."""
     return _matching(_TOPOLOGIES, incomplete)
 
 
@@ -152,19 +152,19 @@ def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def layouts(incomplete: str) -> list[str]:
-    """Return the names of the layouts for drawings of topologies."""
+    """Complete the name of a layout, which places the nodes in a drawing of a topology."""
     return _matching(LAYOUT_NAMES, incomplete)
 
 
 def collectives(incomplete: str) -> list[str]:
-    """Return the names of the collectives."""
+    """Complete the name of a collective."""
     return _matching(get_args(Collective), incomplete)
 
 
 def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the algorithms of the collective in the command line.
+    """Complete the last item of a comma-separated list with the name of an algorithm.
 
-    If the command line contains no collective, the algorithms of all collectives are returned.
+    If the command line contains a collective, only its algorithms are suggested.
     """
     from starcast.collectives.algorithm import algorithms as listed
 
@@ -182,19 +182,19 @@ def schedules(incomplete: str) -> list[str]:
 
 
 def packs(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of the query packs: folders of queries."""
+    """Complete the name of a query pack, which is a folder of queries."""
     return _matching((name.partition("/")[0] for name in _query_names(ctx)), incomplete)
 
 
 def queries(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of the queries."""
+    """Complete the name of a query, such as paths/tree-path."""
     return _matching(_query_names(ctx), incomplete)
 
 
 def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete ``name=value`` for a parameter of the query earlier in the command line.
 
-    Values are suggested only for parameters that are ids of artifacts.
+    Values are suggested only for parameters whose values are ids of artifacts.
     """
     from starcast.queries import find
 
@@ -208,33 +208,33 @@ def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def stored_topologies(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the specs of the stored topologies."""
+    """Complete the spec of a stored topology, or the name of a stored network."""
     return _matching(_ask(ctx, _STORED, "topology"), incomplete)
 
 
 def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return specs of topologies or, if the word contains a colon, the ids of stored forests."""
+    """Complete the spec of a topology or, if the word has a colon, the id of a stored forest."""
     names = _ask(ctx, _STORED, "forest") if ":" in incomplete else _TOPOLOGIES
     return _matching(names, incomplete)
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of stored artifacts.
+    """Complete the id of a stored artifact.
 
     For a command of the group ``topology``, ``forest`` or ``schedule``, only ids of this kind are
-    returned.
+    suggested.
     """
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
 
 
 def experiments(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the names of the stored experiments."""
+    """Complete the name of a stored experiment."""
     return _matching(_ask(ctx, _EXPERIMENTS), incomplete)
 
 
 def claims(incomplete: str) -> list[str]:
-    """Return the ids of the claims."""
+    """Complete the id of a claim, such as TS.L5."""
     from starcast.claims.catalogue import claim_entries
 
     return _matching(claim_entries(), incomplete)

@@ -1,6 +1,7 @@
 """The global flags and the settings of a command, and the log of its start and end.
 
-Flags of a command override global flags; both override environment variables and settings files.
+Flags of a command override global flags; all flags override environment variables and settings
+files.
 The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
 does not list them. The callbacks of these two flags run just before the command, after the options
 of the command are parsed and ``--help`` is handled.
@@ -54,7 +55,7 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def named_flags(arguments: Sequence[str]) -> str:
     """Return the flags --home and --plugin of a command line, with their values, as one string.
 
-    The commands that hints suggest contain these flags.
+    These flags are added to the commands that hints suggest.
     """
     # The flags are not taken from Click's context, because an error may occur before the context
     # contains them.
@@ -113,7 +114,7 @@ def first_symbol(ctx: typer.Context) -> int:
 def _is_set(name: str) -> bool:
     """Return whether the environment or the settings file may contain a setting.
 
-    This test is much faster than loading all settings, which is often unnecessary.
+    A mention in a comment counts too. This test is much faster than loading all settings.
     """
     from starcast.support.installation import config_file
 
@@ -170,7 +171,7 @@ def _check_combination() -> None:
 
 
 def reset() -> None:
-    """Reset the flags and the log, which an earlier command line in this process may have set."""
+    """Undo the effects of an earlier command line in this process on the flags and the log."""
     global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
     output.reset()
     log.stop()

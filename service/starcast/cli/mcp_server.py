@@ -93,7 +93,7 @@ def serve(settings: Settings) -> None:
 
 
 def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:
-    """Return the function of a tool, with the signature and docstring that MCP clients see.
+    """Return the function of an MCP tool, with the signature and docstring that clients see.
 
     Args:
         operation: the method of `Lab`.
@@ -180,7 +180,7 @@ def _refuse_file(name: str, value: Any) -> None:
 def _write(result: Any) -> str:
     """Return a result as JSON of at most `MAX_ANSWER` bytes.
 
-    The value ``note`` of the result names the omitted parts.
+    If parts are omitted, the value ``note`` in the JSON describes them.
     """
     if not isinstance(result, Table):
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})

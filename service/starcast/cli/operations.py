@@ -1,9 +1,9 @@
 """Create commands from operations, which are the typed methods of `Lab`.
 
 Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
-list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
-docstring. The class of the result selects the printer in `starcast.cli.results`, which may add
-output options.
+list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The docstring of
+an operation is the help of its command. The class of the result selects the printer in
+`starcast.cli.results`, which may add output options.
 """
 
 import json
@@ -93,7 +93,7 @@ def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
 
 
 def _option(name: str, kind: Any, **texts: Any) -> Parameter:
-    """Return a parameter for an option of a command. The default of the parameter is None."""
+    """Return a parameter, with the default None, that Typer converts to an option."""
     annotation = Annotated[kind | None, typer.Option(**texts)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -273,7 +273,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
 
 
 def kind_of(annotation: Any) -> tuple[Any, Shell]:
-    """Return the type of a parameter on the command line, and the `Shell` in its annotation."""
+    """Return a parameter's type on the command line, and the `Shell` metadata in its annotation."""
     shell = Shell()
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
@@ -315,8 +315,9 @@ def call(
 ) -> Any:
     """Call an operation with the values from the command line, and return the result.
 
-    Omitted values have the defaults of the operation. Query parameters may also be given as a
-    mapping. Text that a plug-in prints goes to stderr, because stdout is for results.
+    Omitted values have the defaults of the operation. Query parameters may be words such as
+    ``name=TEXT``, or a mapping. Text that a plug-in prints goes to stderr, because stdout is for
+    results.
     """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []

@@ -82,9 +82,9 @@ def emit(
         columns: the columns to write, in this order.
         output: the format.
         title: lines above a table, or the caption of a table in LaTeX.
-        bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
+        bold: the columns to emphasize in each row; used on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
-        label: the label of a table in LaTeX.
+        label: the label by which LaTeX refers to the table.
         spare: the columns that a table in LaTeX may omit if it is too wide, in the order of
             omission.
     """
@@ -192,7 +192,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns that fit on the terminal, after removing optional columns in order.
+    """Return the columns that remain if optional columns are removed, in order, until all fit.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -385,7 +385,7 @@ def warn(line: str) -> None:
 
 
 def reset() -> None:
-    """Reset the flags and options, which an earlier command line in this process may have set."""
+    """Undo the effects of an earlier command line in this process on the flags and options."""
     global quiet, verbosity  # noqa: PLW0603 - one command line per process, except in tests
     quiet = False
     verbosity = 0

@@ -129,7 +129,7 @@ def answer(
 def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
     """Print the parts of a cost table: one per collective and port model.
 
-    A paper's table has one part per set of parameters.
+    A table from a paper has one part per set of parameters instead.
     """
 
     def show(result: "CostTable") -> None:
@@ -196,7 +196,7 @@ def comparison(
         ),
     ] = None,
 ) -> Show:
-    """Print a comparison with remarks, in the first layout that fits the terminal."""
+    """Print a comparison with remarks, in the widest layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out needs --format html, but the format is {output}",
@@ -275,9 +275,9 @@ def text() -> Show:
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
-    """Print named values.
+    """Print named values, and a sentence that summarizes them, if there is one.
 
-    With ``--format table``, print the summary sentence instead, if there is one.
+    With ``--format table``, the sentence replaces the values.
     """
 
     def show(result: "Facts") -> None:
@@ -315,7 +315,7 @@ def claim_report(
         ),
     ] = None,
 ) -> Show:
-    """Write a claim report in the given format, by default the format of the file's suffix."""
+    """Write a claim report; by default, the file's suffix decides the format (stdout: Markdown)."""
     suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
     is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
     chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)

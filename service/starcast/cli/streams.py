@@ -20,7 +20,7 @@ _ASCII = str.maketrans({"─": "-", "≈": "~", "≤": "<=", "✓": "+", "✕": 
 class _Stream(TextIOWrapper):
     """stdout or stderr; if stdout cannot be written, the command ends with a documented exit code.
 
-    Errors of stderr are ignored, because messages are less important than the work they report.
+    Failures to write to stderr are ignored, because messages matter less than the work itself.
     """
 
     def write(self, text: str) -> int:

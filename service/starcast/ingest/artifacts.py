@@ -85,7 +85,7 @@ class Artifact:
 
     @property
     def planned_columns(self) -> dict[str, Any]:
-        """Values for ``materialization`` that are known before the artifact is built, by column."""
+        """Values for the table ``materialization`` that are known before the build, by column."""
         return {
             "expected_nodes": self.nodes,
             "expected_relationships": self.relationships,
@@ -122,12 +122,12 @@ class Artifact:
         return Built(graph, save)
 
     def _check_size(self, graph: GraphArtifact, nodes: int, relationships: int) -> None:
-        """Check that the built artifact has the planned size, on which the limits were based.
+        """Check that the built artifact has the planned size, which was compared with the limits.
 
         Args:
             graph: the built artifact.
-            nodes: the planned number of nodes.
-            relationships: the planned number of relationships.
+            nodes: the number of nodes that were built.
+            relationships: the number of relationships that were built.
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.
@@ -147,7 +147,7 @@ class Artifact:
             raise RejectedError(
                 problem,
                 hint="declare the number of rows in the plug-in: rows=lambda topology, "
-                "arguments: ...; if it lists the rows of all sources, add "
+                "arguments: ...; if the schedule lists the rows of all sources, add "
                 "sources=lambda topology, ports: topology.nodes",
             )
         raise StarcastError(problem, hint="this is a defect of starcast: please report it")
@@ -257,7 +257,7 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     """Return the artifact with the given kind and id.
 
-    A forest that PostgreSQL stores is loaded; every other artifact is built from its id.
+    A forest that PostgreSQL stores is loaded; any other artifact is derived from its id.
 
     Raises:
         PluginMissingError: a plug-in that the artifact needs is not loaded.

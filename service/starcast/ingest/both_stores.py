@@ -110,7 +110,7 @@ def load_key_numbers(session: Session) -> None:
 
 
 def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
-    """Draw and store a number for the node keys of each topology that needs one."""
+    """Choose and store a number for the node keys of each topology that needs one and has none."""
     for topology in topologies:
         number = draw_number(topology)
         if number is not None:
@@ -122,7 +122,7 @@ def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
 def lock_stores(
     stores: Stores, wait: bool, reporter: Reporter, task: str = "changing these stores"
 ) -> Iterator[Stores]:
-    """Hold the locks for changing both stores; PostgreSQL releases the locks when the process ends.
+    """Hold the locks for changing both stores until the context or the process ends.
 
     Only one process at a time changes Neo4j. The lock for writing to PostgreSQL is shared with
     processes that do not change Neo4j.
@@ -140,7 +140,7 @@ def lock_stores(
 
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
-        UnavailableError: the PostgreSQL role has no write access; Neo4j is not changed either.
+        UnavailableError: the PostgreSQL role has no write access; nothing was changed.
     """
     waiting = reporter.say if wait else None
     with (

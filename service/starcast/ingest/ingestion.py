@@ -34,7 +34,7 @@ class Summary:
     Attributes:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
-        recovered: ids of incomplete artifacts of earlier ingests, which were deleted first.
+        recovered: ids of incomplete artifacts of earlier ingests; this ingest deleted them first.
         seconds: duration of the ingest.
         outdated: ids of artifacts in ``present`` that were built by another version of a plug-in.
     """
@@ -173,7 +173,7 @@ def drop(
         artifact_id: the artifact's id.
         cascade: also delete the artifacts that depend on the artifact.
         wait: wait for other processes instead of raising BusyError.
-        reporter: receives progress messages; the first names the method and its estimated time.
+        reporter: receives progress messages, including the method and its estimated time.
         method: ``bolt`` deletes in transactions of limited size, ``import`` imports the remaining
             artifacts into a new store, and ``auto`` uses the faster method if both are possible.
         on_stage: called after each stage of an import; tests use it to interrupt the import.
@@ -201,7 +201,7 @@ def drop(
             listed = ", ".join(artifact.id for artifact in dependents[:5])
             raise RejectedError(
                 f"{artifact_id} cannot be dropped because artifacts depend on it: {listed}{more}",
-                hint="drop these first, or add `cascade`",
+                hint="drop these artifacts first, or add `cascade`",
             )
         # Dependents are dropped first, so that an interruption leaves no schedule without its
         # forest, and no forest without its topology.

@@ -42,7 +42,7 @@ class BoltLoader:
     reason: str
 
     def check(self, artifacts: Sequence[Artifact]) -> None:
-        """Do nothing: unlike an import, a load over Bolt deletes no data of other programs."""
+        """Do nothing: unlike an import, a load over Bolt keeps the data of other programs."""
 
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
@@ -63,7 +63,9 @@ class BoltLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
-        """Rebuild artifacts in Neo4j: delete them and all orphaned data, and write them again.
+        """Delete artifacts and orphaned data from Neo4j, and write the artifacts again.
+
+        Orphaned data belong to artifacts that PostgreSQL does not record as complete.
 
         Args:
             artifacts: the artifacts in build order; all stored artifacts if the graph has an older
@@ -88,7 +90,7 @@ class BoltLoader:
         return self._write(artifacts, ignore_stage, REBUILDING)
 
     def replaced_topologies(self, artifacts: Sequence[Artifact]) -> list[str] | None:
-        """Return the specs of the topologies whose nodes a rebuild deletes.
+        """Return the specs of the topologies whose nodes a rebuild of the artifacts deletes.
 
         All relationships at these nodes are deleted too.
         """

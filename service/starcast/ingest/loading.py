@@ -136,7 +136,8 @@ def cleanup_on_error(
 ) -> Iterator[None]:
     """After an error in the context, delete the artifacts if possible and record them as failed.
 
-    After Ctrl-C, the artifacts are only recorded as failed, with the error ``interrupted``.
+    After Ctrl-C, the artifacts are only recorded as failed, with the text ``interrupted`` as their
+    error. If a server is unavailable, nothing is changed.
     """
     try:
         yield
@@ -201,7 +202,7 @@ def build_and_save(
 
 
 def _compare(stores: Stores, built: GraphArtifact) -> None:
-    """Compare an artifact in Neo4j with the built artifact; record the counts and checksum found.
+    """Compare an artifact in Neo4j with the built artifact; record Neo4j's counts and checksum.
 
     Raises:
         RejectedError: the artifact in the graph differs from the built artifact.
@@ -228,7 +229,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 
     If ``error`` is given, or an error was recorded before, the artifact's row in
     ``materialization`` remains, with the state ``failed`` and the error. After an interruption, the
-    artifact is ``loading`` in PostgreSQL or incomplete in Neo4j, so that `recover` finds it.
+    artifact has the state ``loading`` or is incomplete in Neo4j, so that `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
@@ -300,7 +301,10 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
 
 
 def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
-    """Return whether an artifact with these states in PostgreSQL and Neo4j must be deleted."""
+    """Return whether an artifact with these states in PostgreSQL and Neo4j must be deleted.
+
+    The state None means that the store does not have the artifact.
+    """
     if known in {LoadState.PLANNED, LoadState.LOADING}:
         return True
     if known is LoadState.COMPLETE:
@@ -330,7 +334,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids, and all artifacts that depend on them.
+    """Return the recorded artifacts with the given ids, and all artifacts that depend on them.
 
     If ``ids`` is empty, all recorded artifacts are returned.
 

@@ -1,6 +1,6 @@
 """Offline imports: recreate the entire store of the embedded Neo4j.
 
-The graph in Neo4j is derived data: PostgreSQL records which artifacts the graph holds, and each
+The graph in Neo4j is derived data: PostgreSQL records which artifacts the graph has, and each
 artifact can be built again. An import therefore writes all artifacts to files, creates a new store
 from the files next to the old store (`starcast.embedded.rebuild`), and replaces the old store only
 after checking the new store.
@@ -61,8 +61,8 @@ def import_all(
 ) -> list[Loaded]:
     """Replace Neo4j's store with a new store of all complete artifacts and the new artifacts.
 
-    Without new artifacts, this rebuilds the store. The stores must be locked. During part
-    of the import, Neo4j is not available. The caller checks the disk space.
+    Without new artifacts, the import rebuilds the store. The stores must be locked. During part of
+    the import, Neo4j is not available. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j. Afterwards, the connection to Neo4j might be
@@ -70,8 +70,8 @@ def import_all(
         settings: the settings of the embedded Neo4j.
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
-        on_stage: called after each of `STAGES`: after a stage of one artifact with this artifact,
-            after a stage of the entire import with the first artifact.
+        on_stage: called with the stage and an artifact after each of `STAGES`; for a stage of the
+            entire import, the artifact is the first one.
 
     Returns:
         The new artifacts, each with its share of the import's duration.
@@ -119,7 +119,8 @@ def import_remaining(
         settings: the settings of the embedded Neo4j.
         dropped: the artifacts to drop and their dependents, in deletion order.
         reporter: receives progress messages.
-        on_stage: called after the stages ``marked`` and ``written``, and after each later stage.
+        on_stage: called after ``written`` and each later stage of `STAGES`, and after ``marked``,
+            when PostgreSQL has recorded that the drop began.
 
     Raises:
         LimitError: the disk fills up; nothing was dropped.
@@ -253,7 +254,7 @@ def _import(
 
 
 def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import in PostgreSQL, and save the artifacts whose rows have changed."""
+    """Record the import in PostgreSQL, and save again artifacts that are now built differently."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

@@ -12,9 +12,9 @@ its schedule has too many rows; the reason is reported.
 
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
 about 40 000 relationships per second. An offline import writes files and fills a new store from
-them, ten times as fast. But the new store replaces the old one, so all stored artifacts have to be
-imported again, and the server, which must be the embedded Neo4j, has to be restarted. So large
-ingests into the embedded Neo4j use the import, and all other ingests use Bolt.
+them, up to nine times as fast. But the new store replaces the old one, so all stored artifacts have
+to be imported again, and the server, which must be the embedded Neo4j, has to be restarted. So
+large ingests into the embedded Neo4j use the import, and all other ingests use Bolt.
 """
 
 import re
@@ -108,7 +108,7 @@ _REDUCE = (
 
 @dataclass(frozen=True)
 class Plan:
-    """The artifacts that an ingest has to store.
+    """The artifacts that an ingest stores unless they are already stored.
 
     Attributes:
         artifacts: the topology, and the requested forests and schedules.
@@ -141,8 +141,8 @@ def parse_request(
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a string
             or a list. The forests that they use are stored with them.
         root: label or rank of the root of forests and schedules.
-        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
-            default of each algorithm.
+        ports: port model of the schedules: ``all``, ``one``, ``both`` for a schedule per model, or
+            ``default`` for the default of each algorithm.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages; None for each algorithm's default.
         messages: number of unit messages, for algorithms that send unit messages; None for each
@@ -288,7 +288,10 @@ def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) 
 def _collective_of(name: str) -> str:
     """Return the collective to use for an algorithm that is named without a collective.
 
-    The result is the only collective that has the algorithm, or broadcast if several have it.
+    The result is the only collective that has the algorithm; otherwise, it is broadcast.
+
+    Raises:
+        InputError: several collectives have the algorithm, but broadcast does not.
     """
     collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:

@@ -2,8 +2,8 @@
 
 A rebuild recreates the graph in Neo4j, by an offline import or over Bolt. All stored artifacts can
 be built again, so no data of starcast are lost, and a backup contains only PostgreSQL's data. Data
-of other programs in Neo4j are deleted only on request; a rebuild over Bolt deletes only other
-programs' relationships at recreated nodes.
+of other programs in Neo4j are deleted only on request; of these data, a rebuild over Bolt deletes
+only the relationships at recreated nodes.
 
 Over Bolt, all artifacts to rebuild are first deleted. Until an artifact has been recreated, its
 state is ``failed`` and its recorded error is `REBUILDING`. After an interruption, the next rebuild
@@ -104,7 +104,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete starcast's data from Neo4j, and pair the graph with this PostgreSQL database."""
+    """Delete starcast's data from Neo4j, and record this PostgreSQL database as its owner."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -116,8 +116,8 @@ def _take_over(stores: Stores) -> bool:
 
     The node :Store names the database to which the graph belongs. If this node was changed or
     deleted manually, it is repaired under two conditions: both servers are the embedded servers of
-    one home, which no other program uses, and PostgreSQL records every artifact in the graph. An
-    empty graph is paired with this database.
+    one home, which no other program uses, and PostgreSQL records every artifact in the graph. For
+    an empty graph, this database is recorded as the owner.
 
     Returns:
         True if the graph belongs to this database but has an older schema.
@@ -168,7 +168,7 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
-    """Back up PostgreSQL's data to a file; the graph can be rebuilt from these data.
+    """Back up PostgreSQL's data, from which the graph can be rebuilt, to a file.
 
     Raises:
         InputError: the file cannot be written.

@@ -126,8 +126,9 @@ class Sample:
 
         Args:
             graph: the graph to compare.
-            first_ids: Neo4j's internal id of each topology's node 0, by spec, in a newly imported
-                store, whose keys have no index yet. By default, nodes are found by key.
+            first_ids: Neo4j's internal id of the node with rank 0 of each topology, by spec. It is
+                given for a newly imported store, which has no index of keys yet. By default, nodes
+                are found by key.
         """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
@@ -405,7 +406,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare the recorded counts and checksum of an artifact whose plug-in is not loaded."""
+        """Compare the graph with the recorded counts and checksum, which needs no plug-in."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return

@@ -48,7 +48,7 @@ FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.P
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
     """Call a function in a worker process, where the function can find the network by its spec.
 
-    Unpickling the argument ``_network`` makes the network known in the worker.
+    Unpickling the argument ``_network`` registers the network in the worker process.
     """
     return function()
 
@@ -70,7 +70,10 @@ def describe_topology(spec: str) -> dict[str, Any]:
 
 
 def neighbour_table(spec: str) -> NDArray[Any]:
-    """Return the ranks of the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    """Return the ranks of the neighbours of all nodes, int32 ``[nodes, ports]``.
+
+    A node without a link at a port has its own rank there.
+    """
     return explorer.neighbour_table(_small(spec))
 
 
@@ -133,7 +136,7 @@ def describe_forest(forest: str | Forest) -> dict[str, Any]:
 
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
-    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 at the root."""
+    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 if it has none."""
     return find_forest(forest).parent_port
 
 

@@ -254,7 +254,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
 
 
 def _split_suffix(scope: Scope) -> dict[str, object]:
-    """Return the changes to an ASGI scope that turn a suffix of an API path into ``format``.
+    """Return the changes to an ASGI scope that turn a path's suffix into the parameter ``format``.
 
     For example, ``/api/v1/forests.csv`` becomes ``/api/v1/forests?format=csv``.
     """

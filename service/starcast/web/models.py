@@ -22,7 +22,7 @@ class AlgorithmName(BaseModel):
 
 
 class LayoutEntry(BaseModel):
-    """A layout of a topology. The positions of its nodes are at ``layout/NAME``."""
+    """A layout of a topology; the URL ``layout/NAME`` returns the positions of the nodes."""
 
     name: str
     description: str
@@ -132,7 +132,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """The number of links used in a step, and of units in its largest packet, for all sources."""
+    """A step: the number of links used, and of units in the largest packet, for all sources."""
 
     step: int
     links_used: int
@@ -457,7 +457,7 @@ class ClaimDetail(ClaimResource):
 
     reading: str
     record: str = Field(
-        description="search problem whose records hold the best known values for the "
+        description="search problem whose records contain the best known values for the "
         "subject of the claim; empty for most claims"
     )
     parts: list[str]

@@ -41,7 +41,7 @@ class Service:
 
     Args:
         settings: the settings that name the servers.
-        workers: the processes that compute.
+        workers: the worker processes for computations.
         published: the address and title of each page in the navigation of a site that ``starcast
             publish`` writes; empty for a server. A published site has no forms, each of its
             listings is on one page, and rendering the page of a claim does not check the claim.
@@ -101,7 +101,7 @@ class Service:
         if found is None:
             raise InputError(
                 f"unknown topology '{spec}'",
-                hint="'starcast topology list' lists the stored networks",
+                hint="run 'starcast topology list' to see the stored networks",
             )
         return found
 

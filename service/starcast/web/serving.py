@@ -43,7 +43,7 @@ def serve(
             and on pages.
 
     Raises:
-        InputError: there is no such address on this machine.
+        InputError: the host is not an address of this machine.
         UnavailableError: another program uses the port, or only root can use the port.
         KeyboardInterrupt: the server was stopped.
     """

@@ -2,8 +2,8 @@
 
 URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
 ``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
-contains its styles and scripts, because browsers load no modules for a page that is opened from a
-file. The explorer of a topology is one page, with all forests and schedules to which other pages
+contains its styles and scripts, because browsers do not load modules for a page that is opened from
+a file. The explorer of a topology is one page, with all forests and schedules to which other pages
 link.
 """
 
@@ -116,11 +116,11 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence on omitted verdicts, whose paper packs are not loaded; "" if none."""
+        """Return a sentence about verdicts whose paper packs are not loaded, or "" if none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
-        """Return the number of claims that have no verdict on their present statement."""
+        """Return the number of claims without a verdict that applies to the present statement."""
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
@@ -317,8 +317,8 @@ def file_of(url: str) -> str:
 def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
-    Different names have different file names. If a name contains characters that do not occur in
-    ids, its file name is a digest of the name, followed by the valid characters of the name.
+    Different names have different file names. If a name is long, or contains characters that do not
+    occur in ids, its file name is a digest of the name, followed by the name's valid characters.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Slot(Generic[Item]):
-    """A place for one item of a pool, such as a process; the item is None until it is needed."""
+    """A place for one item of a pool, such as a process; the item is None until it is created."""
 
     item: Item | None = None
 
@@ -53,7 +53,7 @@ class Pool(Generic[Item]):
         count: number of slots.
         places: maximum number of requests that use slots or wait for slots. Further requests fail
             at once, so that server threads remain for other pages.
-        busy: the message of the BusyError if no slot becomes idle in time.
+        busy: the message of the BusyError if a request gets no slot.
     """
 
     def __init__(self, count: int, places: int, busy: str) -> None:
@@ -152,8 +152,8 @@ class Workers(Pool[_Worker]):
 
     Args:
         count: number of workers.
-        seconds: the time limit of a request, including the wait for an idle worker, which may
-            take at most half of that time.
+        seconds: the time limit of a request, in seconds. At most half of this time is spent
+            waiting for an idle worker.
     """
 
     def __init__(self, count: int = 2, seconds: float = 7.0) -> None:

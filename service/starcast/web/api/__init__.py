@@ -1,1 +1,1 @@
-"""The resources of the HTTP API: one module for each group."""
+"""The resources of the HTTP API: one module for each group of resources."""

@@ -82,7 +82,10 @@ def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels
 
 @router.get("/topologies/{spec}/neighbours", tags=["topologies"], **ARRAY)
 def get_neighbours(spec: SpecParameter, service: ServiceParameter) -> Response:
-    """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
+    """Return the ranks of the neighbours of all nodes, int32 [nodes, ports].
+
+    A node without a link at a port has its own rank there.
+    """
     return array_response(service.compute(computations.neighbour_table, spec))
 
 
@@ -104,7 +107,7 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the forests on a topology: one for each construction, and other stored forests."""
+    """List forests on a topology: one per construction without arguments, and stored forests."""
     computed = service.compute(computations.list_forests, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "forests", spec, computed))
 
@@ -113,7 +116,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the schedules on a topology: one for each algorithm, and other stored schedules."""
+    """List schedules on a topology: each algorithm with its defaults, and stored schedules."""
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
@@ -163,7 +166,10 @@ def list_forests(
 def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ForestResource:
-    """Show the properties of a forest, such as S5:multiple:12345, or S5:multiple (root 12345)."""
+    """Show the properties of a forest, such as S5:multiple:12345.
+
+    If the id has no root, as in S5:multiple, the root is the node with rank 0.
+    """
     if output == Format.SVG:
         picture = compute_forest(service, computations.draw_forest, forest_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -176,7 +182,7 @@ def show_forest(
 
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 at the root."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 without a parent."""
     return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 
@@ -202,7 +208,7 @@ def list_schedules(
 def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ScheduleResource:
-    """Show a schedule, given by its id or by a short form, S5:broadcast:multiple(segments=4)."""
+    """Show a schedule, given by an id or in short as S5:broadcast:multiple(segments=4)."""
     if output == Format.SVG:
         picture = service.compute(computations.draw_schedule, schedule_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -228,7 +234,7 @@ def get_rows(
         Query(alias="format", pattern="^(json|csv)$", description="json or csv (default: binary)"),
     ] = None,
 ) -> Response:
-    """Return the rows of a schedule: int32 [columns, rows], or with labels as JSON or CSV.
+    """Return a schedule's rows as int32 [columns, rows] or, with node labels, as JSON or CSV.
 
     The columns are step, sender, port, receiver, tree, unit and, in reductions, combine.
     """
@@ -257,7 +263,7 @@ def simulate(
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
-    """Execute a schedule under faults, and return the units that each node received or missed."""
+    """Execute a schedule under faults, and return how many units each node received."""
     facts = service.compute(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 

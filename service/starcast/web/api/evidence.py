@@ -71,7 +71,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim; if no verdict is stored, first check it on the smallest topologies."""
+    """Show a claim. If no verdict is stored, the claim is first checked on small topologies."""
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
@@ -125,7 +125,7 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Return a sentence on stored verdicts whose paper packs are not loaded; "" if none."""
+    """Return a sentence about stored verdicts whose paper packs are not loaded, or "" if none."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.describe_missing_packs(session)
@@ -134,7 +134,7 @@ def describe_missing_packs(service: Service) -> str:
 
 
 def locate_counterexample(verdict: Verdict) -> str | None:
-    """Return the explorer URL that shows a counterexample; None if its topology is unknown."""
+    """Return the explorer URL that shows a verdict's counterexample; None if it cannot be shown."""
     try:
         at = locate(verdict)
     except NotFoundError:
@@ -213,7 +213,7 @@ def load_records(service: Service, problem: str | None) -> list[Record]:
     """Return the best known records, in the order of the problems.
 
     Raises:
-        InputError: the problem is unknown, or a file is damaged.
+        InputError: the problem is unknown, or the file of a record is damaged.
     """
     if problem is not None and problem not in PROBLEM_NAMES:
         raise InputError(
@@ -269,13 +269,13 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
 
     Args:
         home: the user's home directory of starcast, which may contain better records.
-        forest_id: such as ``S4:record(problem=congestion-trees,congestion=2)``, with or without
-            root.
+        forest_id: such as ``S4:record(problem=congestion-trees,congestion=2)``, optionally followed
+            by a colon and the root.
 
     Raises:
         NotFoundError: no such record is known, or its witness is not a forest.
         InputError: the id or the file of a record is malformed.
-        RejectedError: the record is wrong.
+        RejectedError: the verification of the record failed.
     """
     spec, text, *root = forest_id.split(":")
     graph = topology(spec)

@@ -96,7 +96,7 @@ def compare(
     across: AcrossParameter = [],  # noqa: B006 - FastAPI copies it
     conditions: ConditionsParameter = [],  # noqa: B006
     baseline: Annotated[
-        str | None, Query(description="side to which changes in time are relative")
+        str | None, Query(description="experiment, part or run with which the others are compared")
     ] = None,
     by: Annotated[
         PairedBy,

@@ -96,7 +96,7 @@ def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDet
 
 
 def refusal(status: int, detail: str, hint: str, path: str) -> ProblemDetails:
-    """Return the problem details of a request that no endpoint can handle."""
+    """Return the problem details of a request that is refused before it reaches an endpoint."""
     return ProblemDetails(
         type=f"{_PREFIX}http",
         title="The request is not supported",
