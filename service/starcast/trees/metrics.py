@@ -86,7 +86,7 @@ def _sizes_by_port(topology: Topology, ports: NDArray[np.uint8]) -> list[int]:
 
 
 class Edges(NamedTuple):
-    """Edges from parents to children, int64 ``[edges]`` each, sorted by tree and child.
+    """Edges from parents to children as parallel arrays ``[edges]``, sorted by tree and child.
 
     Attributes:
         parent: rank of the parent.
