@@ -4,8 +4,7 @@ The schedule of one source represents all sources by translation, which keeps di
 all-port model, sources do not conflict if the links that the schedule crosses in a step all have
 different dimensions (Theorem 2). The nodes of a necklace are rotations of one another, and so are
 the paths to them. So messages that are sent to these nodes at the same time use different
-dimensions in every step.
-In the one-port model, all nodes use the same dimension in a step.
+dimensions in every step. In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 
@@ -145,7 +144,9 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
+    """The first steps of the exact alltoall, which serve the nodes of short necklaces.
+
+    Short necklaces have fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
@@ -466,9 +467,12 @@ def _group_begins(
 
 
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
-    """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
+    """Return the rows of a round, moved to a later round: steps and unit numbers are increased.
 
-    The steps are increased, and the unit numbers refer to the messages of a later round.
+    Args:
+        rows: the rows of the round.
+        rounds: the number of earlier rounds, each with n-1 messages per node pair.
+        topology: the star graph.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
