@@ -175,7 +175,7 @@ def _check_parent_ports(
     if wrong.size:
         raise InputError(
             f"the construction '{name}' ({origin}) returned {wrong[0]}, which is not a port",
-            hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
+            hint=f"use the ports of {topology.spec}: {topology.ports[0]} to {topology.ports[-1]}",
         )
     return array.astype(np.uint8)
 

@@ -132,5 +132,5 @@ def _check_tree(forest: Forest, tree: Any) -> int:
     if is_integer and tree in range(forest.trees):
         return int(tree)
     raise InputError(
-        f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}"
+        f"{forest.id} has no tree {tree!r}", hint=f"use a number from 0 to {forest.trees - 1}"
     )
