@@ -74,7 +74,7 @@ class Refusal(NamedTuple):
 def count_messages(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows if each message has one row per endpoint other than the root.
 
-    This is the default of `Algorithm.rows`. The schedules of plug-ins may have more rows.
+    This function is the default of `Algorithm.rows`. Schedules of plug-ins may have more rows.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.endpoints - 1)
@@ -145,7 +145,7 @@ class Algorithm(Entry):
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return all arguments, with the given values or the defaults.
+        """Return the values of all arguments, by name: the given values or the defaults.
 
         Raises:
             InputError: an argument is unknown or invalid, or the algorithm is not defined for these
@@ -440,7 +440,7 @@ class ScheduleParameters(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The complete id of the schedule."""
+        """The id of the schedule, with its port model, all arguments and root."""
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:

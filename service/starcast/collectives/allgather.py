@@ -225,7 +225,13 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and steps of a message's tree after ``count`` rotations R."""
+    """Rotate a message's tree ``count`` times; return its parent ports and steps, by node.
+
+    Args:
+        forest: the tree of a single message, rooted at the identity.
+        step: the step in which each node receives the single message.
+        count: the number of rotations R.
+    """
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)

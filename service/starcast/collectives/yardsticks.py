@@ -170,7 +170,10 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
 
 
 def spanning_constructions(topology: Topology) -> tuple[str, ...]:
-    """Return the constructions of spanning trees that need no arguments, by name."""
+    """Return the names of the constructions whose trees reach all nodes.
+
+    Constructions that need arguments besides the root are omitted.
+    """
     names = plain_constructions(topology)
     return tuple(name for name in names if not CONSTRUCTIONS[name].partial)
 

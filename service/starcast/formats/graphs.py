@@ -53,7 +53,7 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 
     Raises:
         UnavailableError: networkx is not installed.
-        InputError: no tree has this number.
+        InputError: a forest has no tree with this number, or a topology is given with a number.
         RejectedError: the array of the forest does not describe trees.
 
     Example:
@@ -96,7 +96,7 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
 
     Raises:
         UnavailableError: igraph is not installed.
-        InputError: no tree has this number.
+        InputError: a forest has no tree with this number, or a topology is given with a number.
         RejectedError: the array of the forest does not describe trees.
     """
     igraph = import_library("igraph")
@@ -127,7 +127,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
 
     Raises:
         UnavailableError: scipy is not installed.
-        InputError: no tree has this number.
+        InputError: a forest has no tree with this number, or a topology is given with a number.
         RejectedError: the array of the forest does not describe trees.
     """
     sparse = import_library("scipy.sparse")

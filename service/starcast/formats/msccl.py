@@ -29,7 +29,7 @@ from starcast.topologies import Topology
 
 
 class RuntimeLimits(NamedTuple):
-    """The limits of a runtime: channels, steps per thread block, and thread blocks per rank."""
+    """Limits of MSCCL or RCCL: channels, steps per thread block, and thread blocks per rank."""
 
     channels: int
     steps: int
@@ -288,10 +288,7 @@ class _Program:
             )
 
     def _blocks(self, rows: list[int], peer: list[int]) -> dict[tuple[int, int], list[int]]:
-        """Group rows into thread blocks, one per pair (peer, channel); return them by this pair.
-
-        The pairs are in ascending order.
-        """
+        """Return the rows of each thread block by peer and channel, sorted by these two numbers."""
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)

@@ -585,7 +585,7 @@ def parse_xml(
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
-    """Read a graph with NetworkX; positions that a format stores separately become attributes.
+    """Read a graph with NetworkX; node positions in GML or GEXF become attributes of the nodes.
 
     Args:
         file: the file, whose size decides whether the graph fits into memory.

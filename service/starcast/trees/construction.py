@@ -61,7 +61,7 @@ class Construction(Entry):
         return topology.port_count if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return the total number of edges of all trees if each tree reaches all nodes."""
+        """Return the total number of edges of all trees, assuming that each tree is spanning."""
         return self.count_trees(topology, arguments) * (topology.nodes - 1)
 
     def spec_arguments(
@@ -200,7 +200,10 @@ def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ..
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the constructions that need no arguments and build a single spanning tree, by name."""
+    """Return the names of the constructions that build a single spanning tree.
+
+    Constructions that need arguments besides the root are omitted.
+    """
     entries = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
     return tuple(
         construction.name

@@ -152,7 +152,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the ports to the parents of nodes whose first symbol is not in the root's label.
+    """Return the parent ports of nodes whose first symbol is not in the root's label.
 
     Args:
         topology: the (n,k)-star.

@@ -107,7 +107,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """Return the edges of all trees in a forest, or of a single tree.
 
     Raises:
-        InputError: the forest has no such tree.
+        InputError: the forest has no tree with this number.
         RejectedError: the array is not a valid forest.
     """
     first = 0 if tree is None else _check_tree(forest, tree)

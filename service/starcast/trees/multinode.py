@@ -115,7 +115,10 @@ def phase_2_ports(n: int) -> NDArray[np.uint8]:
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace N_k1, and the dimension t_k towards G_k's parent in MBST."""
+    """The generator G_k of a necklace, and the dimension t_k towards G_k's parent in the tree MBST.
+
+    The module's docstring defines G_k and t_k.
+    """
 
     node: Perms
     dimension: int
@@ -167,7 +170,10 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return, for each distance k, the generator G_k of the first necklace at this distance."""
+    """Return the generator G_k of the first necklace at each distance k >= 1, by k.
+
+    If n is odd, no generator is defined for the maximum distance.
+    """
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -509,7 +515,7 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return the ranks of the images of nodes under the rotation R^i, int32 ``[count]``.
+    """Return the rank of each node's image under the rotation R^i, int32 ``[count]``.
 
     R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no special
     case, because its nodes have the same ranks as those of S_n.
