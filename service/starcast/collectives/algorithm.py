@@ -381,7 +381,8 @@ def schedule(
             represents all sources; the root is ignored if the schedule contains the rows of all
             sources.
         **arguments: the arguments that the algorithm declares, by name, such as ``segments`` (per
-            tree), ``messages`` or ``seed``. Only ``base`` of the algorithm ``forest`` is required.
+            tree), ``messages`` or ``seed``. Of starcast's own algorithms, only ``forest`` has an
+            argument without a default: ``base``.
 
     Returns:
         The schedule, sorted by step, sender, port, tree and unit.
