@@ -414,9 +414,9 @@ def test_thread_blocks_that_wait_for_ever_are_reported(tmp_path: Path) -> None:
         ({"src_buff": [{"index": 0, "size": 1}] * 3}, "step 1 uses None[0] of rank 0, which"),
         ({"src_buff": [at("i", 0, 10**9)] * 3}, "ops.1.src_buff.0.size: Input should be less"),
         ({"tbg_info": {"tb_id": 2, "tbg_size": 2}}, "step 1 uses i[0] of rank 0, which does not"),
-        ({"channel_type": "port"}, "step 1 refers to entry 1 of 0 channels or remote buffers"),
+        ({"channel_type": "port"}, "step 1 uses index 1 in a list of 0 channels or remote buffers"),
         ({"name": "ppkt"}, "step 1 has packets in o[0] of rank 1"),
-        ({"name": "signal", "channel_ids": [9]}, "step 1 refers to entry 9 of 3 channels"),
+        ({"name": "signal", "channel_ids": [9]}, "step 1 uses index 9 in a list of 3 channels"),
     ],
 )
 def test_the_error_for_an_invalid_operation_describes_it(
@@ -435,7 +435,7 @@ def test_the_error_for_an_invalid_operation_describes_it(
         ('"allgather"', '"custom"', "the file is for the collective 'custom', not allgather"),
         ('"id": 1', '"id": 3', "the plan has GPU 3 in the place of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),
-        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks cannot hold equal"),
+        ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks cannot be divided"),
         (
             '"rank": 1, "type": "o"',
             '"rank": 77, "type": "o"',

@@ -349,7 +349,7 @@ def test_a_schedule_with_switches_is_exported_completely_or_refused(
         assert (again.units, simulate(again).complete) == (built.units, True)
     with refused(f"{SPEC} has switches, but MSCCL files describe only GPUs"):
         export(built, tmp_path / "plan.xml", "msccl-xml")
-    with refused("a GOAL file cannot hold a one-port schedule on"):
+    with refused("a GOAL file cannot express a one-port schedule on"):
         export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")
 
 

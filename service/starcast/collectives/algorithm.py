@@ -74,7 +74,7 @@ class Refusal(NamedTuple):
 def count_messages(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows if each message has one row per endpoint other than the root.
 
-    This is the default of `Algorithm.rows`. The schedules of plug-ins may have more rows.
+    This function is the default of `Algorithm.rows`. Schedules of plug-ins may have more rows.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.endpoints - 1)
@@ -109,7 +109,10 @@ class Algorithm(Entry):
 
     @property
     def split_argument(self) -> str | None:
-        """The argument that splits the message: ``segments``, ``messages`` or None."""
+        """The name of the argument that splits the message, if the algorithm has one.
+
+        The name is ``segments`` or ``messages``; otherwise the result is None.
+        """
         names = self.argument_names
         return next((name for name in names if name in ("segments", "messages")), None)
 
@@ -142,7 +145,7 @@ class Algorithm(Entry):
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return all arguments, with the given values or the defaults.
+        """Return the values of all arguments, by name: the given values or the defaults.
 
         Raises:
             InputError: an argument is unknown or invalid, or the algorithm is not defined for these
@@ -220,12 +223,11 @@ def algorithm(
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
-    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
-    ``units``, ``packets``, ``symmetric`` and ``forest``. By default, ``units`` is the largest unit
-    number plus 1, and ``packets`` is True if a directed link carries several units in a step.
+    length. ``receiver`` follows from sender and port. The mapping may also contain ``tree``,
+    ``units``, ``packets``, ``symmetric`` and ``forest`` (see `schedule_from_columns`).
 
-    Functions of starcast return a `Draft`, for the given root or, on topologies with translations,
-    for the identity.
+    The functions in starcast itself return a `Draft` instead. On topologies with translations, its
+    root may be the identity; the schedule is then translated to the given root.
 
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
@@ -240,8 +242,8 @@ def algorithm(
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: the name is already used or malformed, another name is unknown, or the function
-            has a wrong signature.
+        InputError: the name is already used or malformed, the collective, a family or a port model
+            is unknown, or the function has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -363,23 +365,24 @@ def schedule(
 
     If the algorithm sends along the forest of a construction, `Schedule.forest_id` is the id of
     that forest, and the column ``tree`` refers to its trees. Some algorithms use trees that no
-    construction builds: ``dimension-change`` and, with more than one message, ``necklace`` and
-    ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather). Then `Schedule.forest`
-    contains these trees, and ``tree`` refers to them.
+    construction builds: for example ``dimension-change``, ``symbol-doubling``, and the scatter
+    ``balanced`` with more than one message. Then `Schedule.forest` contains these trees, and
+    ``tree`` refers to them.
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
         algorithm: the name of an algorithm (see `algorithms`); arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
-        ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
-            and receive one); by default the first port model of the algorithm, which is ``all`` if
-            the algorithm supports both.
+        ports: ``all`` (a node may use all its ports in a step) or ``one`` (a node may send one
+            packet and receive one packet in a step); by default the first port model that the
+            algorithm declares.
         root: label or rank of the root. For an allgather or alltoall, the root is the source that
             represents all sources; the root is ignored if the schedule contains the rows of all
             sources.
-        **arguments: the arguments that the algorithm declares: ``segments`` per tree,
-            ``messages``, ``copies``, ``base``. Each of these has a default.
+        **arguments: the arguments that the algorithm declares, by name, such as ``segments`` (per
+            tree), ``messages`` or ``seed``. Of starcast's own algorithms, only ``forest`` has an
+            argument without a default: ``base``.
 
     Returns:
         The schedule, sorted by step, sender, port, tree and unit.
@@ -438,7 +441,7 @@ class ScheduleParameters(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The complete id of the schedule."""
+        """The id of the schedule, with its port model, all arguments and root."""
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:

@@ -59,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must list: 1 or all endpoints."""
+    """Return the number of sources whose rows an allgather must contain: 1 or all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -124,10 +124,10 @@ def _build_rotated_hamiltonian(
 ) -> Draft:
     """Build Algorithm 1 of Fragopoulou & Akl 1993, on the n-1 rotated Hamiltonian paths.
 
-    Messages follow the paths in phase 1 and reach the paths' leaves in phase 2. A leaf receives the
-    message over the port that equals the position of a certain symbol in the leaf. For a single
-    message, the symbol is n (Rule 1). If there are several messages, message c is rotated, and the
-    symbol is 2 + (c mod (n-1)).
+    In phase 1, messages follow the paths; in phase 2, they reach the leaves, the nodes that start
+    with 1. The port over which a leaf receives a message is the position of a certain symbol in the
+    leaf. For a single message, the symbol is n (Rule 1). If there are several messages, message c
+    is rotated, and the symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -225,7 +225,13 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and steps of a message's tree after ``count`` rotations R."""
+    """Rotate a message's tree ``count`` times; return its parent ports and steps, by node.
+
+    Args:
+        forest: the tree of a single message, rooted at the identity.
+        step: the step in which each node receives the single message.
+        count: the number of rotations R.
+    """
     topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -240,7 +246,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return a number for each link, so that the links of each port are numbered 1, 2, ..
+    """Number the links of each port 1, 2, ..; return the number of each link.
 
     Links with the same number are crossed in the same step.
 

@@ -4,8 +4,7 @@ The schedule of one source represents all sources by translation, which keeps di
 all-port model, sources do not conflict if the links that the schedule crosses in a step all have
 different dimensions (Theorem 2). The nodes of a necklace are rotations of one another, and so are
 the paths to them. So messages that are sent to these nodes at the same time use different
-dimensions in every step.
-In the one-port model, all nodes use the same dimension in a step.
+dimensions in every step. In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 
@@ -122,7 +121,14 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
 
 def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
-    """Build the symmetric alltoall in which a unit moves one hop per step after its departure."""
+    """Build the symmetric alltoall in which each unit moves one hop per step from its departure on.
+
+    Args:
+        forest: the trees along which the units travel.
+        units: the units of the identity, which is the source.
+        departure: the step in which each unit leaves the source.
+        messages: the number of messages per destination.
+    """
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
     return Draft(rows, forest.topology.nodes * messages, forest, symmetric=True)
 
@@ -145,7 +151,9 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
+    """The first steps of the exact alltoall, which serve the nodes of short necklaces.
+
+    Short necklaces have fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
@@ -163,7 +171,7 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Plan the first steps on S_n, in which each node of a short necklace receives its messages."""
+    """Plan the first steps on S_n, in which the nodes of short necklaces receive their messages."""
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
     length = max((word_steps[-1] for word_steps in steps), default=0)
@@ -253,7 +261,10 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
 
 def internal_error(what: str) -> StarcastError:
-    """Return the error for a state that is impossible by the proof in docs/exact-alltoall.md."""
+    """Return an error for a state that the proof in docs/exact-alltoall.md shows to be impossible.
+
+    The argument ``what`` describes the state as a clause.
+    """
     return StarcastError(
         f"the exact alltoall cannot be built: {what}",
         hint="this is a defect of starcast: please report it",
@@ -396,7 +407,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows for the short necklaces in batches; batch h has hop h of every word (path).
+    """Yield the rows for the short necklaces, in batches: each batch is one hop of all paths.
 
     ``total`` is the number of messages per node in all rounds.
     """
@@ -466,9 +477,12 @@ def _group_begins(
 
 
 def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
-    """Return the given rows, delayed by a number of rounds of n-1 messages per node pair.
+    """Return the rows of a round, moved to a later round: steps and unit numbers are increased.
 
-    The steps are increased, and the unit numbers refer to the messages of a later round.
+    Args:
+        rows: the rows of the round.
+        rounds: the number of earlier rounds, each with n-1 messages per node pair.
+        topology: the star graph.
     """
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree

@@ -70,7 +70,7 @@ def schedule_from_columns(
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length (see
             `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
             from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
-            The mapping may also hold ``units``, ``packets``, ``symmetric`` and ``forest``. By
+            The mapping may also contain ``units``, ``packets``, ``symmetric`` and ``forest``. By
             default, ``units`` is the smallest number of units that the collective can have with
             these rows, and ``packets`` is True if a directed link carries several units in a step.
         topology: the topology or its spec.
@@ -135,7 +135,10 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return a mapping from strings that are node labels to ranks; other strings are omitted."""
+    """Return a mapping from each string that is a node's label to the node's rank.
+
+    Other strings are omitted.
+    """
     if not topology.has_translations:
         # Without translations, labels may differ in length and need not be in the order of ranks.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
@@ -400,7 +403,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of labels or ranks to ranks, by the rules of `schedule_from_csv`."""
+        """Convert labels and ranks, read as text, to ranks by the rules of `schedule_from_csv`."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

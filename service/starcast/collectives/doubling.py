@@ -11,10 +11,10 @@ position j. Then, for j = 2..k:
 * Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
   exactly once.
 * Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
-  across port i if its position i holds r_j; otherwise both are in the same complete graph. Each
-  newly informed node first informs some nodes of its complete graph, and then its neighbours across
-  the ports 2..j-1. Meanwhile the informed nodes of each complete graph inform the remaining nodes
-  of the graph.
+  across port i if r_j is at its position i >= 2; otherwise both are in the same complete graph.
+  Each newly informed node first informs some nodes of its complete graph, and then its neighbours
+  across the ports 2..j-1. Meanwhile the informed nodes of each complete graph inform the remaining
+  nodes of the graph.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -104,12 +104,11 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return the number of full blocks of 2^own - 1 nodes before node ``number``, but at least 1.
+    """Return a number whose binary logarithm, rounded down, counts the doublings before a node.
 
     Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
-    sends. After that, the number of informed nodes except the centre doubles in each round. The
-    binary logarithm of the result is the number of complete doublings before ``number`` is
-    informed.
+    sends. In each later round, the number of informed nodes except the centre doubles. The
+    logarithm is the number of complete doublings before node ``number`` is informed.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -123,10 +122,11 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return, for each node of S_{n,k}, the rank of the node that informs it, and the round.
+    """Return when each node of S_{n,k} is informed in substar doubling, and by which node.
 
     Returns:
-        Two arrays, int64 ``[nodes]`` each; both are 0 for the root.
+        Two arrays, int64 ``[nodes]`` each: the rank of the node that informs each node, and the
+        round. Both values are 0 for the root.
     """
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
@@ -232,10 +232,11 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return steps that inform, in one substar, one node for each possible first symbol.
+    """Return transmissions that inform one node of a substar for each possible first symbol.
 
-    The first node has index 0. Step i informs node i + 1, whose first symbol is node 0's symbol at
-    position i + 2. In each round all informed nodes send, until all symbols are used.
+    Nodes are numbered in the order in which they are informed. Node 0 is informed at the start.
+    Transmission i, from 0, informs node i + 1, whose first symbol is node 0's symbol at position
+    i + 2. In each round all informed nodes send, until all symbols are used.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []
@@ -252,9 +253,9 @@ def _doubling(size: int) -> list[_Step]:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return each node's port to the node that informs it, and the round in which it is informed.
+    """Return each node's port to the node that informs it, and the round in which this happens.
 
-    Port and round are 0 for the root.
+    Both values are 0 for the root.
 
     Args:
         topology: a star graph.

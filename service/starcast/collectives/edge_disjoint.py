@@ -45,7 +45,7 @@ class Assignment(NamedTuple):
     Attributes:
         message: the number of each copy's message, from 0.
         tree: the tree that carries each copy.
-        position: the number of earlier copies that were assigned to the same tree.
+        position: for each copy, the number of earlier copies that were assigned to its tree.
         largest: the largest number of copies assigned to one tree: ceil(messages * copies / trees).
     """
 
@@ -249,7 +249,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows of an alltoall: copies times the sum of the levels in a tree."""
+    """Return the number of rows per source: messages times copies times the level sum of a tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 

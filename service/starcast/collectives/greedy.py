@@ -1,8 +1,8 @@
 """Greedy schedules on any topology: each step uses as many links as possible.
 
-Broadcasts and allgathers spread units: a link carries any unit that its sender holds and its
-receiver lacks. The idea is that of TACOS: a schedule is a sequence of matchings of links with units
-in the time-expanded graph. Scatters and alltoalls route units along shortest paths, and units with
+Broadcasts and allgathers spread units: a link carries any unit that its sender has and its receiver
+lacks. The idea comes from TACOS (see the reference): a schedule is a sequence of matchings of links
+with units, one per step. Scatters and alltoalls route units along shortest paths, and units with
 the largest remaining distance go first. `starcast.collectives.matching` chooses the links and units
 of each step. In the one-port model, the links of a step are a maximum matching of senders with
 receivers.
@@ -94,14 +94,14 @@ def _require_memory(topology: Topology, rows: int, others: int) -> None:
 
 
 def _capacities(topology: Topology) -> NDArray[np.int64]:
-    """Return the capacity of the link of each node at each port, ``[nodes, ports]``."""
+    """Return the capacity of each node's link at each port, ``[nodes, ports]``."""
     if topology.capacities is None:
         return np.ones((topology.nodes, topology.port_count), dtype=np.int64)
     return np.ascontiguousarray(topology.capacities.T)
 
 
 def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
-    """Return an upper bound on each node's number of sent units per step, ``[nodes]``."""
+    """Return, for each node, an upper bound on the units that it sends per step, ``[nodes]``."""
     if ports == "all":
         return topology.node_capacities
     one = np.full(topology.nodes, topology.largest_capacity)
@@ -234,7 +234,7 @@ def _count_spread_rows(topology: Topology, arguments: Arguments) -> int:
 def _broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, seed: Seed
 ) -> Draft:
-    """Build the broadcast ``greedy-matching``.
+    """Build a broadcast in which each step uses as many links as possible.
 
     On topologies where the greedy tree is not defined, the name ``greedy`` selects this algorithm.
     """

@@ -4,9 +4,10 @@ The functions are compiled if numba is installed, and run as Python functions ot
 give the same rows: all numbers are integers, and the random numbers come from `draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
-sender holds and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity
-c carries up to c units. Among the first few such units found, a link takes the unit that the fewest
-nodes hold. In the one-port model, the links of a step are a matching of senders with receivers.
+sender has and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity c
+carries up to c units. Among the first few suitable units found, a link takes the unit that the
+fewest nodes have. In the one-port model, the links of a step are a matching of senders with
+receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
 takes, among the waiting units that it brings nearer to their destinations, the unit with the
@@ -42,12 +43,12 @@ def draw(chance: NDArray[np.int64], limit: int) -> int:
 
 
 class FoundRows(NamedTuple):
-    """The rows found so far, as arrays with room for all rows.
+    """The rows found so far, at the beginning of arrays that are long enough for all rows.
 
     Attributes:
         step: int32 ``[rows]``, the step of each row, from 1.
         node: int32 ``[rows]``, the receiver (when spreading) or the sender (when routing).
-        slot: uint8 ``[rows]``, the index of the port of ``node``.
+        slot: uint8 ``[rows]``, the index, from 0, of ``node``'s port among the topology's ports.
         unit: int32 ``[rows]``, the number of the unit.
         counts: int64 [2], the number of rows found and the number of the current step.
     """
@@ -60,13 +61,13 @@ class FoundRows(NamedTuple):
 
 
 def allocate_rows(rows: int) -> FoundRows:
-    """Return empty arrays with room for the given number of rows."""
+    """Return a `FoundRows` without rows, whose arrays are long enough for ``rows`` rows."""
     step, node, unit = np.empty((3, rows), dtype=np.int32)
     return FoundRows(step, node, np.empty(rows, dtype=np.uint8), unit, np.zeros(2, dtype=np.int64))
 
 
 def seed_chance(seed: int) -> NDArray[np.int64]:
-    """Return the generator state (int64 [1]) for a seed from 0 to ``_PRIME - 2``."""
+    """Return the state of the random generator, int64 [1], for a seed from 0 to _PRIME - 2."""
     chance = np.array([seed + 1], dtype=np.int64)
     # The first numbers after neighbouring seeds are similar, so they are skipped.
     for _ in range(4):
@@ -130,7 +131,7 @@ def _pick(
     """Return a unit that the receiver lacks and that the sender held before this step, or -1.
 
     The search begins at a random unit. Of the first ``samples`` units found, the unit that the
-    fewest nodes hold is returned; -1 if no unit is found.
+    fewest nodes hold is returned.
     """
     words = held.now.shape[1]
     start = draw(chance, words * _BITS)
@@ -183,10 +184,10 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Find a unit for an idle link to ``node`` whose sender holds no unit that the node lacks.
+    """Find a unit for an idle link to a node if the link's sender has no unit that the node lacks.
 
-    The link takes over the unit of another link to the node in this step, if the sender of that
-    link can send another unit instead.
+    The idle link takes over the unit that another link carries to the node in this step, if the
+    sender on the other link can send a different unit instead.
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
@@ -562,7 +563,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the furthest destination among those that wait for a link, or -1."""
+    """Return, of the units that wait for a link, one with the furthest destination; else -1."""
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1

@@ -176,9 +176,9 @@ class Schedule(Displayable):
 
     @property
     def forest_id(self) -> str | None:
-        """The id of the forest that ``tree`` refers to.
+        """The id of the forest to whose trees the column ``tree`` refers.
 
-        The id is None if there is no forest, or if no construction builds that forest.
+        The id is None if the schedule has no forest, or if no construction builds its forest.
         """
         if self.forest is None or self.forest.construction == UNNAMED:
             return None
@@ -268,7 +268,7 @@ Structure = Topology | Forest | Schedule
 
 
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
-    """Build a schedule from rows in any order and the other `Schedule` fields, ``parameters``."""
+    """Build a schedule from rows in any order; ``parameters`` are the other `Schedule` fields."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())
 
 
@@ -278,11 +278,11 @@ class Draft(NamedTuple):
     Attributes:
         rows: the rows in any order.
         units: the number of units.
-        forest: the forest along which units travel, or None; the rows have the same root.
+        forest: the forest along which units travel, or None; its root is the root of the rows.
         packets: whether a directed link may carry several units per step.
         symmetric: whether the rows of one source represent all sources.
-        root: the root of the rows if there is no forest; without translations it must be the
-            requested root.
+        root: the root of the rows if there is no forest. On a topology without translations, it
+            must be the requested root.
     """
 
     rows: Columns
@@ -295,7 +295,7 @@ class Draft(NamedTuple):
     def complete(
         self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
-        """Return the schedule with these rows; ``more`` are further parameters of `Schedule`."""
+        """Return the complete schedule; ``more`` are further parameters of `Schedule`."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
         root = self.forest.root if self.forest else self.root
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}

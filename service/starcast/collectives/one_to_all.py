@@ -215,12 +215,13 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
     * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree
       precede the messages of the next subtree.
 
-    Both rules send messages to the furthest nodes first, then by rank and message number. Messages
-    never wait on their paths, so two messages of a subtree are never on the same level. In a single
-    tree, and in trees that differ only in their leaves, no link carries two messages in a step, and
-    every message is followed by messages to all nodes above its destination. The schedule then
-    takes as many steps as there are messages for the largest subtree (all-port), or messages in
-    total (one-port). In other trees messages can collide; the simulator reports such collisions.
+    Both rules send the messages for the furthest nodes first; at equal distance, lower ranks come
+    first. Messages never wait on their paths, so two messages of a subtree are never on the same
+    level. In a single tree, and in trees that differ only in their leaves, no link carries two
+    messages in a step, and every message is followed by messages to all nodes above its
+    destination. The schedule then takes as many steps as there are messages for the largest subtree
+    (all-port), or messages in total (one-port). In other trees messages can collide; the simulator
+    reports such collisions.
 
     Args:
         forest: the trees; every node must be in at least one.
@@ -303,15 +304,15 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if all paths are shortest: the distance sum times the messages."""
+    """Return the number of rows if all paths are shortest: messages times the distance sum."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
 def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
-    """Return a function for `Algorithm.forest_construction`.
+    """Return a function for `Algorithm.forest_construction` that depends on ``messages``.
 
-    The returned function returns the construction if there is a single message, and otherwise None,
-    because no construction builds the trees of several messages.
+    This function returns ``construction`` for a single message, and otherwise None, because no
+    construction builds the trees of several messages.
     """
     return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
 

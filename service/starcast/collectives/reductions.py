@@ -72,12 +72,12 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that executes a schedule (``spread``) first reversed, then forwards.
+    """Return the allreduce that executes ``spread`` reversed (the first part), then forwards.
 
-    The schedule is an allgather or a broadcast. If it is a broadcast, its forward part may begin
-    before the reversed part, a reduce, has ended: the root sends the units in the order in which it
-    completes them. The broadcast starts in the earliest step for which every unit is complete in
-    time, and no link (one-port: no node) is used by both parts in the same step.
+    ``spread`` is an allgather or a broadcast. A broadcast may begin before the first part, a
+    reduce, has ended: the root sends the units in the order in which it completes their sums. The
+    broadcast starts in the earliest step for which every sum is complete in time, and both parts
+    never use a link (one-port: a node) in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns

@@ -111,11 +111,10 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that are sent to all endpoints of a tree.
+    """Return the rows of units that travel from the root to all endpoints of their trees.
 
-    A switch receives units only if there are endpoints below it in the tree.
-
-    A unit reaches a node in step ``first[tree, node] + delay``.
+    A unit reaches a node in step ``first[tree, node] + delay``. A switch receives units only if
+    there are endpoints below it in the tree.
 
     Args:
         forest: the trees, which need not span the topology.
@@ -145,7 +144,7 @@ def flood_units(
 
 
 def _find_receivers(forest: Forest) -> Mask:
-    """Return the nodes of each tree that have to receive units, bool ``[trees, nodes]``.
+    """Return which nodes of each tree must receive units, bool ``[trees, nodes]``.
 
     The endpoints and the switches above endpoints receive units; the root receives nothing.
     """
@@ -171,7 +170,7 @@ def concatenate_rows(parts: list[Columns]) -> Columns:
 
 
 def serialize_ports(topology: Topology, rows: Columns) -> Columns:
-    """Make rows one-port: replace each step by one step per port, called a sub-slot."""
+    """Make rows valid in the one-port model: replace each step by one step (sub-slot) per port."""
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, rows.port) + 1
     return rows._replace(step=(rows.step - 1) * topology.port_count + sub_slot)

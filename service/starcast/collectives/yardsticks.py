@@ -131,7 +131,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build recursive doubling: in each step, neighbours across one dimension swap all messages.
+    """Build recursive doubling: in each step, neighbours across a dimension exchange all messages.
 
     The message of a source travels down its binomial tree, across one dimension per step.
     """
@@ -170,7 +170,10 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
 
 
 def spanning_constructions(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the constructions of spanning trees that take no arguments."""
+    """Return the names of the constructions whose trees reach all nodes.
+
+    Constructions that need arguments besides the root are omitted.
+    """
     names = plain_constructions(topology)
     return tuple(name for name in names if not CONSTRUCTIONS[name].partial)
 

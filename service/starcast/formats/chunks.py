@@ -3,7 +3,7 @@
 MSCCL XML and MSCCL++ plans are programs: thread blocks that copy, send and add chunks of buffers.
 Executing them finds the unit of each send, and checks that each operation waits for the chunks that
 it reads and overwrites. In a reduction, each chunk also records the ranks whose contributions it
-holds, so contributions that are lost or counted twice are detected.
+contains, so contributions that are lost or counted twice are detected.
 """
 
 from collections import defaultdict, deque
@@ -94,7 +94,7 @@ class RunningBlock:
         block: the thread block, with its `rank` and `steps` (operations); messages contain
             `str(block)`.
         number: the index of the thread block in `Knowledge.ended`.
-        now: the knowledge of the thread block before its next operation.
+        now: the `Knowledge` of the thread block before its next operation.
         done: the number of executed operations, which is the index of the next operation.
     """
 
@@ -182,7 +182,9 @@ class ChunkExecution:
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
             raise InputError(
-                f"buffers of {chunks} chunks cannot hold equal messages for {nodes} GPUs", hint=HINT
+                f"buffers of {chunks} chunks cannot be divided into equal messages for {nodes} "
+                "GPUs",
+                hint=HINT,
             )
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
         # In-place execution: the input of an allgather is a part of its output, and the output of
@@ -300,8 +302,8 @@ class ChunkExecution:
             units: the chunk contents to send.
             ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree number of the rows; ignored if the path passes through switches, because
-                the receiver's rank is the tree number then.
+            tree: the tree number of the rows. If the path passes through switches, the receiver's
+                rank is the tree number instead.
 
         Returns:
             The step in which the units arrive.
@@ -329,7 +331,9 @@ class ChunkExecution:
                 # Outside of reductions, `schedule` looks up rows without `combine`.
                 self._places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
-            raise LimitError(f"the file sends over {MAX_ROWS:,} units", hint="use fewer chunks")
+            raise LimitError(
+                f"the file sends more than {MAX_ROWS:,} units", hint="use fewer chunks"
+            )
         return step + len(path) - 2
 
     def _find_path(self, sender: int, receiver: int) -> list[int]:
@@ -365,7 +369,7 @@ class ChunkExecution:
         for place in places:
             chunk = self._chunk(place)
             if chunk is None:
-                run.fail(f"reads {self.name_place(place)}, which holds nothing yet")
+                run.fail(f"reads {self.name_place(place)}, which is still empty")
             # All writers wrote the same unit, so waiting for one of them suffices.
             if chunk.written and not any(run.knows(chunk.written)):
                 number, first = next(iter(chunk.written.items()))
@@ -381,8 +385,8 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk holds another unit, and the thread block has not waited for all
-                blocks that use that unit.
+            RejectedError: a chunk contains another unit, and the thread block has not waited for
+                all blocks that use that unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
@@ -413,7 +417,7 @@ class ChunkExecution:
         return rank, self._input if buffer == "i" else buffer, offset + start
 
     def _chunk(self, place: ChunkPlace) -> _Chunk | None:
-        """Return the chunk at the given place, or None if it holds no unit yet."""
+        """Return the chunk at the given place, or None if nothing has been written there."""
         if place not in self._chunks:
             rank, buffer, offset = place
             inputs = self._buffers[rank][0]
@@ -424,7 +428,7 @@ class ChunkExecution:
         return self._chunks[place]
 
     def _check_outputs(self) -> None:
-        """Check that each output buffer holds the units that the collective must deliver there."""
+        """Check that each output buffer has the units that the collective must deliver there."""
         for rank, (_, outputs) in enumerate(self._buffers):
             for offset in range(outputs.chunks):
                 unit = outputs.unit(offset)

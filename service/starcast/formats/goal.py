@@ -75,7 +75,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
 
 
 class _Operations:
-    """The lines of a GOAL file, with a send and a receive for each packet."""
+    """Writes the lines of a GOAL file: a send and a receive for each packet."""
 
     def __init__(
         self, executed: Executed, packets: Packets, unit_bytes: int, dialect: GoalDialect

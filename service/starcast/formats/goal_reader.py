@@ -86,9 +86,9 @@ def schedule_from_goal(
     """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
-    files, a send carries one unit, and `requires` determines its step. This is the first step after
-    all sends on which the send depends. In the one-port model, this step is also after all sends
-    that the node could begin earlier.
+    files, a send carries one unit, and `requires` determines its step: the first step after all
+    sends on which the send depends. In the one-port model, the step is also after all sends that
+    the node could begin earlier.
 
     Without comments, the carried units are not named, and tags need not be unit numbers. Units are
     therefore derived from the sends:
@@ -112,8 +112,8 @@ def schedule_from_goal(
             Comments with units are necessary for a reduction, and if the sends do not determine the
             units. The message names file and line.
         LimitError: the file has too many operations.
-        RejectedError: the file has no comments, and its sends do not form the collective, because
-            a node sends a unit that it does not hold.
+        RejectedError: the file has no comments, and its sends do not form the collective, for
+            example because a node sends a unit that it does not have.
     """
     network, origin = check_request(topology, collective, ports, root)
     reader = _Reader(str(path), network, collective, ports, origin)

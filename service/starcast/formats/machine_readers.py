@@ -1,4 +1,4 @@
-"""Read machine files of other tools: networks with switches, capacities and latencies.
+"""Read files in which other tools describe machines: endpoints, switches and links.
 
 Sources: the ns-3 files of ASTRA-sim (``scratch/common.h`` of astra-sim/astra-network-ns3) and SimAI
 (aliyun/SimAI); ``src/graph/topo.cc`` of NVIDIA/nccl and ROCm/rccl; the platform files of SimGrid.
@@ -250,7 +250,7 @@ class _SystemReader:
     def _other_arcs(self) -> Iterator[_Arc]:
         """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
 
-        A link between two GPUs is listed at both GPUs, so each entry yields one direction.
+        A link between two GPUs is listed at both GPUs, so each XML element yields one direction.
         """
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
@@ -282,9 +282,9 @@ class _SystemReader:
 
 
 def _without_leaves(arcs: Sequence[_Arc], gpus: set[str]) -> set[str]:
-    """Return the nodes that remain after repeated removal of switches with a single neighbour.
+    """Return the nodes that remain after switches with a single neighbour are removed repeatedly.
 
-    Such switches forward nothing.
+    A switch with a single neighbour forwards nothing.
     """
     others = defaultdict[str, set[str]](set)
     for arc in arcs:
@@ -356,7 +356,7 @@ def _read_system(file: GraphFile) -> LinkList:
 
 @dataclass
 class _Route:
-    """A route in a SimGrid file, with its line, ends and links; it can be bidirectional."""
+    """A route in a SimGrid file; if ``is_symmetric``, it can be used in both directions."""
 
     line: int
     ends: tuple[str, str]

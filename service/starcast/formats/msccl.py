@@ -29,7 +29,7 @@ from starcast.topologies import Topology
 
 
 class RuntimeLimits(NamedTuple):
-    """The limits of a runtime: channels, steps per thread block, and thread blocks per rank."""
+    """Limits of MSCCL or RCCL: channels, steps per thread block, and thread blocks per rank."""
 
     channels: int
     steps: int
@@ -72,7 +72,7 @@ class _Place(NamedTuple):
 class Buffer(NamedTuple):
     """The units in an input or output buffer, given by their numbers.
 
-    A buffer holds one or more messages; the units of a message have consecutive numbers.
+    A buffer consists of messages of equal size; the units of a message have consecutive numbers.
 
     Attributes:
         first: the first unit of the first message.
@@ -88,7 +88,7 @@ class Buffer(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """The number of chunks in the buffer; each holds one unit."""
+        """The number of chunks in the buffer, one for each unit."""
         return self.messages * self.units
 
     def unit(self, offset: int) -> int:
@@ -97,7 +97,7 @@ class Buffer(NamedTuple):
         return self.first + message * self.stride + index
 
     def offset(self, unit: int) -> int | None:
-        """Return the offset of a unit's chunk, or None if the buffer does not hold the unit."""
+        """Return the offset of a unit's chunk, or None if the unit is not in the buffer."""
         message, index = divmod(unit - self.first, self.stride)
         is_inside = 0 <= message < self.messages and index < self.units
         return message * self.units + index if is_inside else None
@@ -288,7 +288,7 @@ class _Program:
             )
 
     def _blocks(self, rows: list[int], peer: list[int]) -> dict[tuple[int, int], list[int]]:
-        """Return the rows of each thread block by (peer, channel), sorted by this key."""
+        """Return the rows of each thread block by peer and channel, sorted by these two numbers."""
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
@@ -311,7 +311,7 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step in which a GPU receives the unit of a row.
+        """Return the numbers of the thread block and step in which a GPU receives a row's unit.
 
         Args:
             numbers: the numbers of the GPU's thread blocks by direction, peer and channel.
@@ -366,7 +366,7 @@ class _Program:
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the place of a unit in a node's input or output; None if neither holds the unit.
+        """Return the place of a unit in a node's input or output; None if it is in neither.
 
         The input of a reduction is not considered, because it holds contributions, not units.
         """
@@ -414,7 +414,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Find the rows that must be executed before each row, from the chunks that the row uses.
+    """Find, for each row, the earlier rows that wrote the chunks that the row uses.
 
     In a reduction, a node has a separate sum for each tree.
 

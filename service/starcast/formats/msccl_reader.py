@@ -2,7 +2,7 @@
 
 All thread blocks are executed, with unit numbers instead of data, to find the unit of each send
 and to check that each step waits for the chunks that it reads and overwrites. In a reduction, each
-chunk also records the ranks whose contributions it holds. Contributions that are lost or counted
+chunk also records the ranks whose contributions it contains. Contributions that are lost or counted
 twice are thus detected.
 """
 

@@ -38,7 +38,7 @@ class ChunkRange(pydantic.BaseModel):
 
 
 class _Group(pydantic.BaseModel):
-    """The position of a thread block in a group, whose members move equal parts of each chunk."""
+    """A thread block's position in a group of blocks, which move equal parts of each chunk."""
 
     tb_id: _Index = 0
     tbg_size: Annotated[int, pydantic.Field(strict=True, ge=1, le=64)] = 1
@@ -124,7 +124,7 @@ def read_plan(path: str | Path) -> Plan:
 
     Raises:
         InputError: the file cannot be read, or is not an MSCCL++ plan.
-        LimitError: the file is too large, or has too many thread blocks or transfers.
+        LimitError: the file is too large, has too many thread blocks, or moves too many units.
     """
     try:
         plan = Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))

@@ -109,7 +109,7 @@ def _numbers(references: "Sequence[References]", kind: str) -> list[int]:
 
 def _pick(run: RunningBlock, values: Sequence[Item], index: int) -> Item:
     if index >= len(values):
-        problem = f"{run} refers to entry {index} of {len(values)} channels or remote buffers"
+        problem = f"{run} uses index {index} in a list of {len(values)} channels or remote buffers"
         raise InputError(problem, hint=HINT)
     return values[index]
 

@@ -225,7 +225,7 @@ def _read_rows(
 def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
     """Return the indices of the two node columns if the first row has column names, else None.
 
-    The first row is not a header if a later row has a node with the same name.
+    If a later row has a node whose name is in the first row, the first row is not a header.
     """
     names = [name.lower() for name in rows[0][1]] if rows else []
     for first, second in _HEADS:
@@ -298,7 +298,7 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
     rows = [(line, text.split()) for line, text in file.lines("%") if text.strip()]
     first, sizes = rows[0] if rows else (1, [])
     if len(sizes) != 3:
-        fail_at(first, "has no numbers of rows, columns and entries")
+        fail_at(first, "does not state the numbers of rows, columns and entries")
     height, width, entries = (read_number(word, first) for word in sizes)
     if height != width:
         fail_at(first, f"declares a matrix of {height:,} rows and {width:,} columns")
@@ -585,7 +585,7 @@ def parse_xml(
 
 
 def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
-    """Read a graph with NetworkX; node positions become node attributes.
+    """Read a graph with NetworkX; node positions in GML or GEXF become attributes of the nodes.
 
     Args:
         file: the file, whose size decides whether the graph fits into memory.

@@ -92,7 +92,7 @@ def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
 
 
 def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) -> Iterator[str]:
-    """Yield the parts of a Chrome trace, in which each packet is an event of the same duration.
+    """Yield the parts of a Chrome trace, in which an event shows when each packet is sent.
 
     Nodes are shown as processes, and ports as threads. The time unit of T_s and T_c is displayed as
     one microsecond. Reference: the document "Trace Event Format" of the Chromium project.
@@ -149,12 +149,10 @@ def _write_goal(
     schedule: Schedule, unit_bytes: int = 64, dialect: GoalDialect = "loggopsim"
 ) -> Parts:
     if dialect not in GOAL_DIALECTS:
-        raise InputError(
-            f"unknown dialect '{dialect}'", hint=f"the dialects are {', '.join(GOAL_DIALECTS)}"
-        )
+        raise InputError(f"unknown dialect '{dialect}'", hint=f"use {' or '.join(GOAL_DIALECTS)}")
     if schedule.ports == "one" and schedule.topology.endpoints < schedule.topology.nodes:
         raise InputError(
-            f"a GOAL file cannot hold a one-port schedule on {schedule.topology.spec}, whose"
+            f"a GOAL file cannot express a one-port schedule on {schedule.topology.spec}, whose"
             " switches send any number of packets at a time",
             hint="use the port model all, or the format csv",
         )

@@ -1,4 +1,4 @@
-"""The maximum number of arc-disjoint spanning trees, on every topology.
+"""As many arc-disjoint spanning trees as a topology has.
 
 Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
 trees is the smallest maximum flow from the root to another node (Edmonds 1973). This number is the
@@ -8,9 +8,9 @@ The trees grow together, level by level. A directed link from a node of a tree t
 tree is added to the tree if all trees can still be completed; a few augmenting paths decide this.
 Lovász (1976) grows one tree after the other. Growing all trees together is possible as well,
 because Edmonds's theorem holds for any partial trees. A link that is rejected for a tree is never
-tried again for this tree: it would leave a set of nodes with too few links, and such a set never
-gains links. So most links are tried only once, and the trees stay shallow. Exchanges of parent
-links then reduce the heights of the trees further, but not always to the smallest possible heights.
+tried again for this tree: too few free links into some set of nodes would remain, and free links
+never become more numerous. So most links are tried only once, and the trees stay shallow. Exchanges
+of parent links then reduce the heights further, but not always to the smallest possible heights.
 """
 
 from typing import Annotated, Any
@@ -54,7 +54,8 @@ TreeCount = Annotated[
 def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) -> Forest:
     """Return a forest of ``trees`` arc-disjoint spanning trees with a common root.
 
-    In a topology with translations, the trees of every root are translated from the identity.
+    On a topology with translations, the trees are built at the identity and translated to the root.
+    The seed determines the order in which links are tried.
 
     Raises:
         LimitError: the trees do not fit into memory, or take longer than `MAX_SECONDS` to build.
@@ -81,7 +82,7 @@ def _require_time(topology: Topology, trees: int, *, is_compiled: bool) -> None:
 
 
 class _Packing:
-    """The state of arc-disjoint trees while these trees grow."""
+    """Arc-disjoint trees under construction, with the arrays that `packing_loops` works on."""
 
     def __init__(self, topology: Topology, root: int, trees: int) -> None:
         from starcast.support import optional_numba  # noqa: PLC0415 - loads numba
@@ -118,7 +119,7 @@ class _Packing:
         return tuple(self._as_workspace(array) for array in arrays)
 
     def build(self, seed: int) -> NDArray[np.uint8]:
-        """Return the ports towards the parents, uint8 ``[trees, nodes]``."""
+        """Build the trees; return each node's port towards its parent, uint8 ``[trees, nodes]``."""
         places = self._trees * self._topology.nodes
         with computing("growing arc-disjoint trees", places, "nodes") as task:
             self._grow(seed, task)

@@ -1,8 +1,9 @@
 """Balanced, near-balanced and perfectly balanced trees (Fragopoulou & Akl 1993, section 5).
 
-All three kinds are shortest-path trees. The root's subtree across dimension k holds the nodes with
-symbol 1 in position k, and some leaves. For a node x with x_1 != 1, the dimension towards the
-parent is the same in all three kinds (Rules 6 and 7, Def. 13):
+All three kinds are shortest-path trees. The root's subtree across dimension k contains the nodes
+with symbol 1 in position k, and some leaves. `starcast.topologies.necklaces` defines necklaces,
+generators and rotations. For a node x with x_1 != 1, the dimension towards the parent is the same
+in all three kinds (Rules 6 and 7, Def. 13):
 
 * x_1, if x has only one cycle. The first symbol moves to its own position.
 * Otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
@@ -11,7 +12,8 @@ parent is the same in all three kinds (Rules 6 and 7, Def. 13):
   The dimension is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the
   cycle of 1. The two cycles merge.
 
-The nodes x that start with 1 are leaves. The trees differ in the dimension towards their parents:
+The nodes x that start with 1 are leaves. In the three kinds, the dimension towards the parent of
+such a leaf is different:
 
 * balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
   and necklace by necklace;
@@ -46,9 +48,10 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1993, section 5.1",
 )  # fmt: skip
 def balanced(topology: Topology, root: int) -> Forest:
-    """Return the balanced tree; the branches at the root differ in size by at most one node.
+    """Return the balanced tree: the root's branches differ in size by at most one node.
 
-    The largest branch has ceil((n!-1)/(n-1)) nodes.
+    A branch is the subtree of one of the root's children. The largest branch has
+    ceil((n!-1)/(n-1)) nodes.
 
     Reference: Fragopoulou & Akl 1993, section 5.1.
     """
@@ -65,8 +68,8 @@ def near_balanced(topology: Topology, root: int) -> Forest:
     """Return the near-balanced tree, in which nodes of equal displacement share a branch.
 
     The displacement d of a node is the smallest number of rotations that map the generator of its
-    necklace to the node. The branch across dimension d+2 of the root has the nodes of displacement
-    d. So the branch across dimension 2 has one node of every necklace.
+    necklace to the node. The root's branch across dimension d+2 has the nodes of displacement d. So
+    the branch across dimension 2 has one node of every necklace.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """
@@ -98,7 +101,8 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
     """Return the dimension towards the parent for each node of a slab (Rules 6 and 7, Def. 13).
 
-    A slab consists of all nodes with the same first symbol, here a symbol other than 1.
+    The dimension is the same in all three kinds of balanced trees. A slab consists of all nodes
+    with the same first symbol, here a symbol other than 1.
 
     Returns:
         uint8 ``[(n-1)!]``.
@@ -118,12 +122,12 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     """Return the number m, in the balanced tree, of each node of S_n that starts with 1.
 
-    Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
-    necklace, the rotation R leads from each node to the next. The first number m of a necklace
-    belongs to the lowest node y of the necklace whose symbol in position v = v(m) is not v. Then
-    some shortest path to y ends with a link of dimension v. If a message is sent in several copies,
-    copy number ``copy`` (from 0) continues the numbers of the previous copy, so all copies together
-    are as balanced as a single copy.
+    A leaf's number m determines the dimension v(m) towards its parent (`numbered_dimensions`).
+    Necklaces are numbered by distance from the identity, then by lowest rank. Within a necklace,
+    the rotation R leads from each node to the next. A necklace's first number m belongs to its
+    lowest-ranked node y without symbol v(m) in position v(m): some shortest path to y ends with a
+    link of this dimension. If a message is sent in several copies, copy number ``copy`` (from 0)
+    continues the numbers of the previous copy, so all copies together are balanced as well.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -143,9 +147,8 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each necklace, the node that gets the necklace's first number m.
 
-    This node is the lowest node of the necklace whose symbol in position v = v(m) is not v, so that
-    its parent can be across v. The result is indexed by the necklace's leader, the node of lowest
-    rank.
+    This node is the lowest-ranked node without symbol v in position v, where v = v(m), so that its
+    parent can be across v. The result is indexed by the necklace's leader, the node of lowest rank.
 
     Args:
         n: the number of symbols.
@@ -165,10 +168,10 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the forest of one balanced tree.
+    """Return a forest with a single tree, balanced or near-balanced.
 
-    Nodes that start with 1 are leaves, and their dimensions towards the parent are given as
-    ``leaves``. The dimensions of all other nodes come from `merging_dimension`.
+    The nodes that start with 1 are leaves; ``leaves`` has their dimensions towards the parent. The
+    dimensions of all other nodes come from `merging_dimension`.
     """
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
@@ -179,10 +182,10 @@ def _one_tree(
 
 
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes that start with 1 into the trees of Definition 15.
+    """Write the parent ports of the nodes that start with 1 into the perfectly balanced trees.
 
-    Tree l-2 contains such a node x if l-2 is congruent to the displacement d(x) modulo the period
-    p(x). The port of x is then l.
+    Tree l-2 contains such a node x if l-2 is congruent to the displacement d(x) modulo p(x), the
+    number of nodes in the necklace of x. The port of x is then l.
     """
     orbits = necklaces(n)
     displacement = displacements(n, orbits)[: rows.shape[1]]

@@ -34,7 +34,7 @@ class Construction(Entry):
             construction, the function receives the forest that this construction builds at the
             identity.
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
-        partial: whether the trees do not reach all nodes.
+        partial: True if the trees reach only some of the nodes.
         tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
             depend on the root; None if the number follows from ``one_tree_per_port``.
     """
@@ -61,7 +61,7 @@ class Construction(Entry):
         return topology.port_count if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return the total number of edges of all trees if each tree reaches all nodes."""
+        """Return the total number of edges of all trees, assuming that each tree is spanning."""
         return self.count_trees(topology, arguments) * (topology.nodes - 1)
 
     def spec_arguments(
@@ -105,7 +105,7 @@ def construction(
             by default all.
         description: a noun phrase for the trees, shown in lists of constructions.
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
-        partial: whether the trees do not reach all nodes.
+        partial: True if the trees reach only some of the nodes.
         smallest: the smallest n for which the construction is defined.
         exclusion: returns the reason why the construction is not defined on a topology of the
             given families, or None if the construction is defined.
@@ -175,7 +175,7 @@ def _check_parent_ports(
     if wrong.size:
         raise InputError(
             f"the construction '{name}' ({origin}) returned {wrong[0]}, which is not a port",
-            hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
+            hint=f"use the ports of {topology.spec}: {topology.ports[0]} to {topology.ports[-1]}",
         )
     return array.astype(np.uint8)
 
@@ -200,7 +200,10 @@ def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ..
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of the constructions without arguments that build a single spanning tree."""
+    """Return the names of the constructions that build a single spanning tree.
+
+    Constructions that need arguments besides the root are omitted.
+    """
     entries = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
     return tuple(
         construction.name
@@ -221,9 +224,8 @@ def forest(
         construction: one of `constructions`, optionally with arguments in parentheses, such as
             ``dimension-change(base=multiple,i=2)``.
         root: label or rank of the root; the identity by default.
-        **arguments: the arguments that the construction declares: ``base``, the construction of the
-            trees to change, for ``label-change`` and ``dimension-change``; and ``i`` for
-            ``dimension-change``.
+        **arguments: the arguments that the construction declares, by name, such as ``base``, the
+            construction of the trees that ``label-change`` and ``dimension-change`` change.
 
     Returns:
         The forest; its array ``parent_port`` is uint8 ``[trees, nodes]`` and read-only.
@@ -360,8 +362,8 @@ SymbolPositions = NDArray[np.uint8]
 class Slab(NamedTuple):
     """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
 
-    In every slab, the other symbols occur in all possible orders. So one table of positions serves
-    for all slabs.
+    In rank order, the other symbols run through all their permutations. So the positions in every
+    slab follow from those in S_{n-1}.
 
     Attributes:
         first: the first symbol.
@@ -377,8 +379,8 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 
     Args:
         topology: the topology of the forest.
-        rows: the ports towards the parents, uint8 ``[trees, nodes]``; the function may keep this
-            array.
+        rows: the ports towards the parents, uint8 ``[trees, nodes]``; this array becomes read-only
+            if the root is the identity.
         root: the rank of the new root.
 
     Returns:
@@ -408,7 +410,8 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
     """Return the dimension to the parent of each node, given the nodes' numbers m = 0, 1, 2, ..
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
-    Consecutive numbers cycle through all n-1 dimensions, so the root's branches are equally large.
+    Consecutive numbers cycle through all n-1 dimensions. As a result, the subtrees of the root's
+    children differ in size by at most one node.
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
     """
@@ -416,7 +419,7 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
 
 
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Move the root of a tree, in place: reverse the links between the old root and the new one.
+    """Move the root of a tree, in place: reverse the path between the old and the new root.
 
     Args:
         topology: the topology of the tree.
@@ -455,7 +458,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, with its part of ``rows`` (a view)."""
+    """Yield the slab of each first symbol 2..n, with a view of its nodes' columns in ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
@@ -469,7 +472,7 @@ def write_branches(
     Args:
         n: the number of symbols.
         rows: the ports of all nodes, uint8 ``[n - 1, n!]``; modified in place.
-        dimension_of: returns the port of each node of a slab.
+        dimension_of: returns the parent port of each node of a slab.
     """
     for slab, part in slabs(n, rows):
         dimensions = dimension_of(slab)

@@ -53,10 +53,10 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT, which omits nodes that begin with the root's first symbol.
+    """Return the shortest-path tree SPT of the root and all nodes that begin with another symbol.
 
-    Of these nodes, only the root is in the tree. For the identity as root, the branch across
-    dimension k has the nodes with symbol 1 in position k.
+    If the root is the identity, its branch across dimension k has the nodes with symbol 1 in
+    position k.
 
     Reference: Fragopoulou & Akl 1996, Def. 6.
     """
@@ -101,7 +101,7 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
     """Write the parent ports of the nodes of S^1, that is, of the nodes that start with 1.
 
-    The port is l in tree l, and 0 for the identity, which is the root.
+    The port in tree l = 2..n, which is row l-2, is l; the port of the identity, the root, is 0.
 
     Args:
         n: the number of symbols.
@@ -186,13 +186,16 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of the ``trees`` smallest detours of a node in the class."""
+        """Return the sum of a node's ``trees`` smallest detours; a node has one detour per tree."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 
 
 def level_sum(topology: Topology) -> int:
-    """Return the sum of the levels of all nodes, which is the same in each edge-disjoint tree."""
+    """Return the sum of the levels of all nodes in one of the edge-disjoint trees.
+
+    The sum is the same in each of these trees.
+    """
     n = topology.n
     return topology.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
@@ -228,9 +231,10 @@ def _deranged(symbols: int, displaced: int) -> int:
 
 
 def _with_first_cycle(symbols: int, length: int, others: int) -> int:
-    """Count the permutations whose first displaced symbol is on a cycle of a given length.
+    """Count the permutations whose first displaced symbol is on a cycle of ``length`` symbols.
 
-    The cycle has ``length`` symbols, at least two, and ``others`` further symbols are displaced.
+    The permutations have ``symbols`` symbols. The cycle has at least two symbols, and exactly
+    ``others`` symbols outside the cycle are displaced.
     """
     displaced = length + others
     return comb(symbols, displaced) * perm(displaced - 1, length - 1) * _deranged(others, others)

@@ -90,7 +90,7 @@ _NETWORK_FACTOR = 40
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
-    """Write the fields of a `Forest`; an existing file is replaced only by a complete one.
+    """Write the fields of a `Forest`; if writing fails, an existing file stays unchanged.
 
     Raises:
         InputError: the file cannot be written.

@@ -53,8 +53,8 @@ _ROWS = 2**15
 def greedy(topology: Topology, root: int) -> Forest:
     """Return the greedy tree L(r), a shortest-path tree whose links lead away from the root r.
 
-    The parent of a node v is across dimension a. Here a is the position in r of v's first symbol;
-    if this position is 1, a is the first position a >= 2 in which v differs from r.
+    The dimension from a node v to its parent is the position in r of v's first symbol. If this
+    position is 1, the dimension is the first position in which v differs from r.
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
@@ -93,8 +93,8 @@ def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
 def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     """Return the forest of n-1 greedy trees with other roots, re-rooted at the given root.
 
-    The other roots are cyclic shifts of the root: its label is extended to all n symbols, shifted
-    right by 1..n-1 positions, and cut to the length of a label again.
+    The other roots are cyclic shifts of the root: its label is extended by the missing symbols,
+    shifted right by 1..n-1 positions, and cut to its original length.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -123,10 +123,9 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
 
-    If a node begins with a symbol of the root other than the root's first symbol, the port is the
-    position of this symbol in the root. If a node begins with the root's first symbol, the port is
-    the first position from 2 on in which the node differs from the root. In rank order, equal ports
-    form runs.
+    If a node begins with the root's first symbol, the port is the first position in which the node
+    differs from the root. If a node begins with another symbol of the root, the port is the
+    position of this symbol in the root. `_residual_ports` computes the ports of all other nodes.
 
     Args:
         topology: a star graph or an (n,k)-star.
@@ -153,12 +152,12 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the ports to the parents of nodes whose first symbol is not in the root's label.
+    """Return the parent ports of nodes whose first symbol is not in the root's label.
 
     Args:
         topology: the (n,k)-star.
         root: the root's symbols, uint8 ``[k]``.
-        home: the position of each symbol in the root, or 0, uint8 ``[n + 1]``.
+        home: the position of each symbol in the root, 0 if it is missing, uint8 ``[n + 1]``.
         rows: the nodes' symbols, uint8 ``[count, k]``.
     """
     count, k = rows.shape
@@ -193,7 +192,9 @@ class _Front(NamedTuple):
     source="Sheu, Liaw & Chen 1993, section 2",
 )  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:
-    """Return the tree of a 2n-3-step broadcast: a node informs all its children in one step.
+    """Return the tree of height 2n-3 of a broadcast that divides S_n recursively into substars.
+
+    In the broadcast, each node informs all its children one step after the node is informed.
 
     Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
     """
@@ -207,7 +208,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
-    """Send over one port from the nodes of the front, and return the receivers as a new front.
+    """Send over one port from the nodes informed last, and return the receivers as a new front.
 
     The receivers' ports to their parents are written to ``row``, uint8 ``[nodes]``.
     """

@@ -86,7 +86,7 @@ def _sizes_by_port(topology: Topology, ports: NDArray[np.uint8]) -> list[int]:
 
 
 class Edges(NamedTuple):
-    """Edges from parents to children, int64 ``[edges]`` each, sorted by tree and child.
+    """Edges from parents to children as parallel arrays ``[edges]``, sorted by tree and child.
 
     Attributes:
         parent: rank of the parent.
@@ -107,7 +107,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """Return the edges of all trees in a forest, or of a single tree.
 
     Raises:
-        InputError: the forest has no such tree.
+        InputError: the forest has no tree with this number.
         RejectedError: the array is not a valid forest.
     """
     first = 0 if tree is None else _check_tree(forest, tree)
@@ -132,5 +132,5 @@ def _check_tree(forest: Forest, tree: Any) -> int:
     if is_integer and tree in range(forest.trees):
         return int(tree)
     raise InputError(
-        f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}"
+        f"{forest.id} has no tree {tree!r}", hint=f"use a number from 0 to {forest.trees - 1}"
     )

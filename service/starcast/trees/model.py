@@ -101,7 +101,7 @@ class Forest(Displayable):
         return cls(**files.read_fields(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to an npz file; an existing file is replaced only by a complete one.
+        """Write the forest to an npz file; if writing fails, an existing file stays unchanged.
 
         Raises:
             InputError: the file cannot be written.
@@ -201,7 +201,7 @@ class Forest(Displayable):
         return sizes
 
     def level_profile(self) -> Ranks:
-        """Return the number of nodes on each level, int32 ``[trees, height + 1]``."""
+        """Return each tree's number of nodes on each level, int32 ``[trees, height + 1]``."""
         levels = self.levels()
         width = int(levels.max()) + 1
         counts = [np.bincount(row[row >= 0], minlength=width) for row in levels]
@@ -238,7 +238,9 @@ class Forest(Displayable):
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
     def load_histogram(self) -> dict[int, int]:
-        """Return the number of directed links by load; unused links have load 0.
+        """Return, for each load that occurs, the number of directed links with this load.
+
+        The load of unused links is 0.
 
         Raises:
             RejectedError: the array has an invalid port; cycles are not detected.
@@ -429,9 +431,9 @@ def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the largest number of steps, at least 1, that any node needs to reach ``end``.
+    """Return the length of the longest chain of pointers to ``end``; 0 if a node does not reach it.
 
-    Each step follows a node's pointer. The result is 0 if some node never reaches ``end``.
+    If all nodes reach ``end``, the result is at least 1, even if ``end`` is the only node.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.

@@ -3,7 +3,7 @@
 Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cycle
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.
 
-**Hamiltonian paths and cycles** of S_n are words: sequences of the dimensions that they cross. The
+**Hamiltonian paths and cycles** of S_n are stored as words: sequences of dimensions to cross. The
 paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
 The path is Ehrlich's path (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to
 its start, so the cycle is constructed separately. The cycle passes through the n substars that
@@ -80,8 +80,9 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In step t of phase 1, the path that starts across dimension j is extended by a link. The
-    dimension of this link is entry t-1 of `phase_1_word`, rotated j-2 times.
+    In phase 1, the tree grows by n-1 paths from the root, one across each dimension j. The link
+    that step t adds to this path has the dimension `phase_1_word` [t-1], rotated j-2 times. In
+    phase 2, the nodes that start with 1 become leaves.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -114,7 +115,10 @@ def phase_2_ports(n: int) -> NDArray[np.uint8]:
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace N_k1, and the dimension t_k towards G_k's parent in MBST."""
+    """The generator G_k of a necklace, and the dimension t_k towards G_k's parent in the tree MBST.
+
+    The module's docstring defines G_k and t_k.
+    """
 
     node: Perms
     dimension: int
@@ -166,7 +170,10 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return, for each distance k, the generator G_k of the first necklace at this distance."""
+    """Return the generator G_k of the first necklace at each distance k >= 1, by k.
+
+    If n is odd, no generator is defined for the maximum distance.
+    """
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -243,7 +250,7 @@ _BASE = 4  # the smallest m with Hamiltonian paths in S_m between all nodes of o
 
 
 def path_word(m: int) -> PortWord:
-    """Return Ehrlich's Hamiltonian path of S_m, m >= 1, uint8 ``[m! - 1]``.
+    """Return the dimensions that Ehrlich's Hamiltonian path of S_m crosses, uint8 ``[m! - 1]``.
 
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
     the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
@@ -271,7 +278,7 @@ def path_word(m: int) -> PortWord:
 
 
 def cycle_word(n: int) -> PortWord:
-    """Return the word of a Hamiltonian cycle of S_n from the identity to the identity, ``[n!]``."""
+    """Return the dimensions that a Hamiltonian cycle of S_n crosses from the identity, ``[n!]``."""
     if n < _BASE:
         return np.resize(np.arange(2, n + 1, dtype=np.uint8), factorial(n))
     start = np.arange(1, n + 1, dtype=np.uint8)[None, :]
@@ -281,7 +288,11 @@ def cycle_word(n: int) -> PortWord:
 
 
 def walk(n: int, word: PortWord) -> Ranks:
-    """Return the nodes on the path of a word from the identity, int32 ``[len(word) + 1]``."""
+    """Return the nodes on the path from the identity that crosses the dimensions in ``word``.
+
+    Returns:
+        int32 ``[len(word) + 1]``; the first node is the identity.
+    """
     side = isqrt(len(word)) + 1
     # Each row is a part of the word. The padding, 0, swaps a symbol with itself.
     positions = np.zeros((side, side), dtype=np.intp)
@@ -400,7 +411,7 @@ def _s4_paths() -> NDArray[np.uint8]:
 
 
 def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
-    """Search for the rest of a Hamiltonian path in S_4, depth first.
+    """Complete a Hamiltonian path in S_4 by a depth-first search.
 
     Args:
         nodes: the nodes that the path has visited so far.
@@ -504,7 +515,7 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return the ranks of the images of nodes under the rotation R^i, int32 ``[count]``.
+    """Return the rank of each node's image under the rotation R^i, int32 ``[count]``.
 
     R maps each symbol and position d to d+1 (2 <= d < n), and n to 2. S_{n,n-1} needs no special
     case, because its nodes have the same ranks as those of S_n.
@@ -517,7 +528,11 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the images of ports under the rotation R^i, uint8 ``[trees, count]``; 0 stays 0."""
+    """Return the images of the nodes' parent ports under the rotation R^i; 0 stays 0.
+
+    Returns:
+        uint8 ``[trees, count]``.
+    """
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]

@@ -270,10 +270,10 @@ def lower_trees(
     below: Any,
     stack: Any,
 ) -> int:
-    """Exchange the parent links of nodes in two trees, or a parent link for a free link.
+    """Reduce the heights of trees by exchanging parent links.
 
-    An exchange is made only if it reduces the largest level in the subtrees that move. So the
-    exchanges come to an end.
+    A node's parent link in a tree is exchanged for its parent link in another tree, or for a free
+    link, if this reduces the largest level in the subtrees that move.
 
     Args:
         first: the first node whose links may be exchanged.
