@@ -169,7 +169,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
         (HEADER + "1,0,2,0\n1,NaN,2,0\n", "line 3 has the invalid sender 'NaN'"),
         (HEADER + "1,0,2,0\n1,-1,2,0\n", "line 3 has the invalid sender '-1'"),
         ('step,sender,port,unit\n1,"0,2,0\n', "is not CSV"),
-        (HEADER + "x" * 10_000, "line 2 has more than 4096 bytes"),
+        (HEADER + "x" * 10_000, "line 2 has more than 4096 characters"),
         ("step,sender,port,unit,receiver\n1,1234,2,0,4\n", "line 2 has the invalid receiver '4'"),
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
         (COMBINE + "1,0,2,0,0\n", "a schedule of a broadcast cannot have the column 'combine'"),

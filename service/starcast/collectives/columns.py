@@ -249,7 +249,7 @@ def _has_packets(rows: Columns) -> bool:
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
-#: The maximum length of a line in bytes; valid lines are much shorter.
+#: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
 #: The decimals of 1.0, for example: data frames with empty cells write integers in this form.
@@ -362,7 +362,7 @@ class _Reader:
         while line := self._file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE:
-                raise self._fail(f"has more than {_MAX_LINE} bytes", self._hint)
+                raise self._fail(f"has more than {_MAX_LINE} characters", self._hint)
             try:
                 line.encode()
             except UnicodeEncodeError:
@@ -392,11 +392,11 @@ class _Reader:
         if name == "combine":
             text = _TRUTH_VALUES.get(text.lower(), text)
         text = _DECIMALS.sub("", text)
+        hint = f"write an integer from {allowed[0]} to {allowed[-1]}"
         if not _NUMBER.fullmatch(text):
-            raise self._fail(f"has the invalid {name} '{text}'", "write a non-negative integer")
+            raise self._fail(f"has the invalid {name} '{text}'", hint)
         number = int(text)
         if number not in allowed:
-            hint = f"write a {name} from {allowed[0]} to {allowed[-1]}"
             raise self._fail(f"has the {name} {number}, which is out of range", hint)
         return number
 

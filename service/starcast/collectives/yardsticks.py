@@ -105,7 +105,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
 def _missing_cycle(topology: Topology) -> str | None:
     """Return the reason why a topology has no ring, or None if the topology has a ring."""
     if topology.nodes < 3:
-        return "two nodes have no cycle"
+        return "a cycle has at least three nodes"
     if topology.endpoints < topology.nodes:
         return "switches own no messages to pass along a cycle"
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:

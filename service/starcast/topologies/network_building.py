@@ -331,11 +331,11 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
             or ms, which are converted to microseconds; by default, units are not allowed.
 
     Raises:
-        ValueError: the value is not a number, or its unit is unknown.
+        ValueError: the value is not a number of at most 40 digits, or its unit is unknown.
     """
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         if not -_MAX_NUMBER < value < _MAX_NUMBER:
-            raise ValueError("the number is too large")
+            raise ValueError(value)
         return Fraction(value), False
     match = _QUANTITY.fullmatch(str(value).strip())
     units = {"": Fraction(1), **_UNITS.get(name, {})}
@@ -396,7 +396,7 @@ def _read_numbers(
         except ValueError:
             given = f"no {name}"
             if value not in (None, ""):
-                given = f"the {name} '{str(value)[:40]}', which is not a number"
+                given = f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits"
             raise InputError(
                 f"{_at(links, number)}has {given}",
                 hint=f"add a {name} to every link, or remove it from all links",
