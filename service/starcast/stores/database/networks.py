@@ -114,7 +114,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored network that is not ingested, with the columns of topologies."""
+    """Return a row for each stored but not ingested network, with the columns of topologies."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -148,6 +148,6 @@ def drop_network(session: Session, spec: str) -> None:
     if uses := count_uses(session).get(spec):
         raise RejectedError(
             f"the network {spec} cannot be dropped because it is in use: {describe_uses(uses)}",
-            hint="drop these first",
+            hint="first drop everything that uses the network",
         )
     session.execute(delete(models.StoredNetwork).filter_by(spec=spec))

@@ -105,7 +105,7 @@ class Element(ABC):
         name: the label or relationship type in Neo4j.
         meaning: a description for the schema page.
         properties: the properties, in the order of the columns of import files.
-        indexed: tuples of properties that are indexed for look-ups.
+        indexed: for each index, the tuple of its properties.
         artifact_property: the property with the id of the artifact (topology, forest or schedule)
             that an element belongs to; None if it belongs to no artifact.
     """
@@ -365,7 +365,7 @@ KEY_NUMBERS: dict[str, int] = {}
 
 
 def draw_number(topology: "Topology") -> int | None:
-    """Return an unused 21-bit number for the keys of a topology's nodes.
+    """Return an unused 21-bit number with which the keys of a topology's nodes can begin.
 
     Returns:
         A number that `KEY_NUMBERS` does not contain; None if the keys need no number, or the
