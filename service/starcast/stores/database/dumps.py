@@ -56,7 +56,8 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         if kind not in _EXPECTED_KINDS or schema != "public":
             raise not_a_backup(
                 file,
-                f"its dump contains an object of another program, the {kind.lower()} {schema} {name}",
+                "its dump contains an object of another program, the"
+                f" {kind.lower()} {schema} {name}",
             )
     found = {name for kind, _, name in entries if kind == "TABLE DATA"}
     if found - {VERSION_TABLE} != {*tables}:
