@@ -55,7 +55,7 @@ def build_page(
         state: the initial state of the page in the form of the explorer's URLs, such as
             ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
             first schedule or else the first forest. If the state is an empty string, the page shows
-            neither.
+            neither a schedule nor a forest.
         root: the root of the layout `levels` while no forest or schedule is shown. While a forest
             or schedule is shown, the layout has the root of this forest or schedule.
 

@@ -241,7 +241,7 @@ def choose_layout(topology: Topology, name: str | None) -> LayoutName:
         if name == known:
             return known
     raise InputError(
-        f"{topology.spec} has no layout '{name}'", hint=f"its layouts are {', '.join(names)}"
+        f"{topology.spec} has no layout '{name}'", hint=f"choose one of {', '.join(names)}"
     )
 
 

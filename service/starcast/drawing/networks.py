@@ -70,7 +70,7 @@ _CUT = 0.6
 
 
 class Frame:
-    """The nodes of a topology in a layout, from which panels of equal size are drawn.
+    """The nodes of a topology, placed by a layout, for drawing panels of equal size.
 
     Args:
         topology: the topology.

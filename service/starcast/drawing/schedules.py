@@ -161,7 +161,7 @@ def _check_steps(schedule: Schedule, steps: Sequence[int]) -> None:
         if not 1 <= step <= schedule.steps:
             raise InputError(
                 f"{schedule.id} has no step {step}",
-                hint=f"its steps are 1 to {schedule.steps}",
+                hint=f"choose a step from 1 to {schedule.steps}",
             )
 
 

@@ -232,7 +232,7 @@ class Home:
         return self.password(name)
 
     def password(self, name: str) -> str:
-        """Return the stored password of a server.
+        """Return the password in the password file with the given name.
 
         Raises:
             UnavailableError: other users can write to the home or to its password files, or the
@@ -243,7 +243,7 @@ class Home:
         return read_secret(self.password_file(name))
 
     def password_file(self, name: str) -> Path:
-        """Return the path of a server's password file."""
+        """Return the path of the password file with the given name."""
         return self._secrets / name
 
     def role_password_file(self, role: Role) -> Path:

@@ -87,7 +87,7 @@ class Exact(TypeDecorator[Fraction]):
 
 
 class Base(DeclarativeBase):
-    """The base class of all table models, whose docstrings become table comments in PostgreSQL."""
+    """The base class of all table models; a model's docstring becomes the comment of its table."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes

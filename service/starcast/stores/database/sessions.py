@@ -178,7 +178,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 def connect(url: URL) -> Engine:
-    """Return an engine for a database after opening a first connection.
+    """Return an engine for a database after checking that a connection can be opened.
 
     Raises:
         UnavailableError: the server cannot be reached, rejects the login, lacks the database, or is

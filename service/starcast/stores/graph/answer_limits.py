@@ -117,7 +117,7 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
     """Return the error for a statement that was stopped.
 
     Args:
-        timeout: the statement's time limit in seconds; None if it had none.
+        timeout: the statement's time limit in seconds; None if it had no limit.
         text: the reason that the server gives.
     """
     message = f"the server stopped the statement: {text}"
