@@ -95,16 +95,8 @@ def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
         (errors.AdminShutdown, "cannot be reached", 4),
         (errors.CannotConnectNow, "cannot be reached", 4),
         (errors.IdleInTransactionSessionTimeout, "cannot be reached", 4),
-        (
-            errors.DeadlockDetected,
-            "canceled a transaction that conflicted with another transaction",
-            5,
-        ),
-        (
-            errors.SerializationFailure,
-            "canceled a transaction that conflicted with another transaction",
-            5,
-        ),
+        (errors.DeadlockDetected, "canceled one of two conflicting transactions", 5),
+        (errors.SerializationFailure, "canceled one of two conflicting transactions", 5),
         (errors.LockNotAvailable, "stopped waiting for another transaction", 5),
         (errors.QueryCanceled, "stopped a statement", 7),
         (errors.UndefinedTable, "does not have the tables that this starcast expects", 6),
