@@ -1,6 +1,6 @@
 """Read the pg_dump dumps in backups of format 1 by running pg_restore.
 
-pg_restore connects to no server, and its output is not executed. Rows of the expected tables are
+pg_restore does not connect to a server, and its output is not executed. Rows of the expected tables are
 copied, and everything else is refused.
 """
 
@@ -93,7 +93,7 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 def _run(program: Path, *options: str) -> Iterator[bytes]:
     """Yield the output of pg_restore, which converts a dump to text.
 
-    pg_restore connects to no server, and executes nothing in the dump.
+    pg_restore does not connect to a server, and does not execute the dump.
 
     Raises:
         InputError: the program cannot read the dump.

@@ -27,7 +27,7 @@ _NOT_INGESTED = ~exists().where(
 
 
 def save_network(session: Session, spec: str) -> bool:
-    """Store the network with the given spec, if this process knows such a network.
+    """Store the network with the given spec, if the network is registered in this process.
 
     Returns:
         True if this call has stored the network; False if this process knows no network with this
