@@ -401,7 +401,7 @@ EXPERIMENT = b"created_at\tgrid\tid\tname\tpoints\n"
         ),
         (EXPERIMENT.replace(b"grid", b"mine"), "experiment has unexpected columns: created_at, m"),
         (EXPERIMENT + b"now\t{}\t1\te\t\\N\nnow\t{}\t2\tf\t\\N\n", "differ from the backup in exp"),
-        (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "table experiment: invalid input syntax"),
+        (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "cannot be restored: invalid input syntax"),
         (EXPERIMENT + b"now\t{}\t1\t';drop table run\t\\N\n", "violates check constraint"),
         (b"", "its table experiment has unexpected columns"),
         (None, "its parts differ from those listed in its manifest.json"),

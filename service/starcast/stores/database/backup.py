@@ -280,7 +280,9 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
             except DBAPIError as error:
                 if not sqlstate(error).startswith(_BAD_ROWS):
                     raise
-                raise not_a_backup(file, f"its table {name}: {first_line(error)}") from None
+                raise not_a_backup(
+                    file, f"its table {name} cannot be restored: {first_line(error)}"
+                ) from None
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:

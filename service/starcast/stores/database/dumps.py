@@ -1,7 +1,7 @@
 """Read the pg_dump dumps in backups of format 1 by running pg_restore.
 
-pg_restore does not connect to a server, and its output is not executed. Rows of the expected tables are
-copied, and everything else is refused.
+pg_restore does not connect to a server, and its output is not executed. Rows of the expected tables
+are copied, and everything else is refused.
 """
 
 import os

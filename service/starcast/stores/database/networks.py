@@ -30,8 +30,8 @@ def save_network(session: Session, spec: str) -> bool:
     """Store the network with the given spec, if the network is registered in this process.
 
     Returns:
-        True if this call has stored the network; False if this process knows no network with this
-        spec, or the network was already stored.
+        True if this call has stored the network; False if a network with this spec is not
+        registered, or was already stored.
 
     Raises:
         RejectedError: a different network with the same spec is stored, or the same network with
