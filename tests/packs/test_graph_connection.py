@@ -221,7 +221,7 @@ def test_a_server_that_is_too_old_is_refused(
     error = refused(graph_address, RejectedError)
     place = f"the server at {graph_address.uri}"
     assert error.message == f"{place} is Neo4j {version}, which is too old"
-    assert error.hint == "starcast needs Neo4j 5.26 (LTS) or newer"
+    assert error.hint == "use Neo4j 5.26 (LTS) or newer"
 
 
 @pytest.mark.parametrize("version", ["5.26.0", "5.26.30", "5.27-aura", "2025.01.0", "2027.12.3"])
@@ -236,7 +236,7 @@ def test_a_newer_server_is_accepted(
 @pytest.mark.parametrize(
     ("reply", "kind", "words"),
     [
-        (b"\0\0\0\0", RejectedError, "starcast needs Neo4j 5.26 (LTS) or newer"),
+        (b"\0\0\0\0", RejectedError, "use Neo4j 5.26 (LTS) or newer"),
         (b"HTTP/1.1 400 Bad Request", UnavailableError, "this port speaks HTTP"),
         (b"", UnavailableError, "starcast up"),
     ],

@@ -155,7 +155,7 @@ def test_an_old_postgres_is_reported(healthy: Settings, monkeypatch: pytest.Monk
     monkeypatch.setattr(migrations, "OLDEST_POSTGRES", 99)
     finding = examine(healthy)[0]["PostgreSQL"]
     assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")
-    assert finding.advice == "starcast needs PostgreSQL 99.0 or newer"
+    assert finding.advice == "use PostgreSQL 99.0 or newer"
     monkeypatch.setattr(migrations, "OLDEST_POSTGRES", int(finding.found[:2]))
     assert examine(healthy)[0]["PostgreSQL"].verdict is Verdict.OK
 

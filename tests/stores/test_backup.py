@@ -379,7 +379,7 @@ def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
         execute(migrated, "drop trigger strike on experiment", "create table invoice (id int)")
         extended = write_dump(migrated, tmp_path / "table.backup", TABLES.format("|invoice"))
         for changed, message in (
-            (triggered, "its dump holds the trigger public experiment"),
+            (triggered, "another program, the trigger public experiment"),
             (extended, "the tables of its dump differ from those of its manifest"),
         ):
             with pytest.raises(InputError, match=message):
@@ -395,12 +395,15 @@ EXPERIMENT = b"created_at\tgrid\tid\tname\tpoints\n"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (EXPERIMENT.replace(b"\tpoints", b""), "columns of its table experiment are created_at,"),
-        (EXPERIMENT.replace(b"grid", b"mine"), "columns of its table experiment are created_at, m"),
+        (
+            EXPERIMENT.replace(b"\tpoints", b""),
+            "table experiment has unexpected columns: created_at,",
+        ),
+        (EXPERIMENT.replace(b"grid", b"mine"), "experiment has unexpected columns: created_at, m"),
         (EXPERIMENT + b"now\t{}\t1\te\t\\N\nnow\t{}\t2\tf\t\\N\n", "differ from the backup in exp"),
-        (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "table experiment: invalid input syntax"),
+        (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "cannot be restored: invalid input syntax"),
         (EXPERIMENT + b"now\t{}\t1\t';drop table run\t\\N\n", "violates check constraint"),
-        (b"", "the columns of its table experiment are"),
+        (b"", "its table experiment has unexpected columns"),
         (None, "its parts differ from those listed in its manifest.json"),
     ],
 )

@@ -251,7 +251,7 @@ def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
             check_problem(client.get(path), "PostgreSQL", 200 if path == "/" else 503)
         problem = client.get(f"{API}/forests").json()
         assert problem["detail"].startswith(f"PostgreSQL at 127.0.0.1:{proxy.port} cannot be")
-        started = "start it ('starcast --home ./lab up' starts the embedded one)"
+        started = "start it ('starcast --home ./lab up' starts the embedded PostgreSQL)"
         assert problem["hint"] == f"{started}, or correct STARCAST_POSTGRES_URI"
         check_problem(client.get("/claims"), "PostgreSQL", 200)
     service.settings = Settings.load(neo4j_uri="bolt://127.0.0.1:1")

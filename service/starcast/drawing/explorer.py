@@ -55,7 +55,7 @@ def build_page(
         state: the initial state of the page in the form of the explorer's URLs, such as
             ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
             first schedule or else the first forest. If the state is an empty string, the page shows
-            neither.
+            neither a schedule nor a forest.
         root: the root of the layout `levels` while no forest or schedule is shown. While a forest
             or schedule is shown, the layout has the root of this forest or schedule.
 
@@ -135,7 +135,7 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 def list_layouts(topology: Topology) -> list[dict[str, Any]]:
     """Return the ``name``, ``description`` and ``periods`` of each layout of a topology.
 
-    The default layout is the first. The periods are those of `find_periods`.
+    The default layout is the first. The function `find_periods` returns the periods.
     """
     return [
         {
@@ -158,7 +158,7 @@ def name_ports(topology: Topology) -> list[str]:
 
 
 def name_forest(forest: Forest) -> str:
-    """Return the construction with its arguments, and the root unless the root is the identity."""
+    """Return a forest's construction and arguments, and its root unless the root has rank 0."""
     construction = format_spec(forest.construction, forest.arguments)
     return forest.id.partition(":")[2] if forest.root else construction
 
@@ -200,7 +200,10 @@ def pack_schedule(schedule: Schedule) -> dict[str, Any]:
 
 
 def neighbour_table(topology: Topology) -> NDArray[Any]:
-    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``.
+
+    If a node has no link at a port, the table contains the node itself.
+    """
     return np.ascontiguousarray(topology.table().T)
 
 
@@ -260,7 +263,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Make schedule names unique: equal names are replaced by schedule ids without the topology."""
+    """Make schedule names unique by replacing equal names by schedule ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

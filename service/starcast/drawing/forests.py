@@ -54,7 +54,7 @@ class _Contour(NamedTuple):
 
 
 def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """Return the horizontal position, 0 or more, of every node of a tree.
+    """Return the horizontal positions of all nodes of a tree; the leftmost position is 0.
 
     Args:
         root: the node at the top.
@@ -90,7 +90,7 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
 
 
 def _spread(contours: Sequence[_Contour]) -> list[float]:
-    """Return the positions of sibling subtrees from left to right; the first position is 0."""
+    """Return the positions of the roots of sibling subtrees, from left to right, starting at 0."""
     from_left = _push_left(contours)
     from_right = _push_left([contour.mirrored() for contour in reversed(contours)])[::-1]
     return [
@@ -100,7 +100,7 @@ def _spread(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _push_left(contours: Sequence[_Contour]) -> list[float]:
-    """Return the positions after pushing each subtree left until it touches an earlier subtree."""
+    """Return the positions of subtrees, each pushed left until it touches an earlier subtree."""
     positions: list[float] = []
     merged = _Contour([], [])
     for contour in contours:

@@ -1,12 +1,13 @@
 """Place the nodes of a topology, for drawings and for the explorer.
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
-between nodes is about 1. A layout depends only on the topology, so the drawings of all steps of a
-schedule, and of all trees of a forest, show a node in the same position.
+between nodes is about 1. A layout depends only on the topology (and the layout of levels on the
+root), so the drawings of all steps of a schedule, and of all trees of a forest, show a node in the
+same position.
 
 * Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
   in the same way by the next-to-last symbol.
-* Levels: the nodes at each distance from the identity form a row.
+* Levels: the nodes at each distance from the root form a row, or several rows if they are many.
 * Rings of necklaces: the nodes of a necklace, which rotations of the star graph map to one another
   (`starcast.topologies.necklaces`), are equally spaced on a ring.
 * S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons, four for each of the three pairs of
@@ -240,7 +241,7 @@ def choose_layout(topology: Topology, name: str | None) -> LayoutName:
         if name == known:
             return known
     raise InputError(
-        f"{topology.spec} has no layout '{name}'", hint=f"its layouts are {', '.join(names)}"
+        f"{topology.spec} has no layout '{name}'", hint=f"choose one of {', '.join(names)}"
     )
 
 
@@ -285,9 +286,8 @@ _TURNS = range(0, 360, 15)
 def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
-    The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
-    drawing is rotated by one substar, each node moves to the position of the node in which every
-    symbol s is replaced by s+1, and n by 1.
+    The n substars lie on a circle, and their nodes are arranged recursively in the same way.
+    Rotating the drawing by one substar replaces each symbol s of a label by s+1, and n by 1.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -396,7 +396,8 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_n, float64 ``[nodes, 2]``.
 
     The identity is at the centre. The nodes at each distance from the identity lie on a ring or, in
-    large star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
+    large star graphs, on several rings. The nodes of a necklace, which rotations of the star graph
+    map to one another, are equally spaced on their ring.
     """
     n = topology.n
     level = topology.distances().astype(np.int64)
@@ -556,11 +557,11 @@ def _place_as_given(topology: Topology) -> NDArray[np.float64]:
 
 
 def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
-    """Return positions with a small stress, the weighted sum of squared distance errors.
+    """Return positions whose distances approximate the distances in the graph.
 
-    Each step moves every node to the mean of its ideal positions relative to all other nodes
-    (Gansner, Koren & North 2005). Initial positions are computed from the distances to four nodes
-    that are far from each other.
+    Each step moves every node to the weighted mean of its ideal positions relative to all other
+    nodes (Gansner, Koren & North 2005). Initial positions are computed from the distances to four
+    nodes that are far from each other.
     """
     distances = np.array([topology.distances(node) for node in range(topology.nodes)], dtype=float)
     far = [int(distances[0].argmax())]

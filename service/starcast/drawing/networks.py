@@ -70,7 +70,7 @@ _CUT = 0.6
 
 
 class Frame:
-    """The nodes of a topology in a layout, from which panels of equal size are drawn.
+    """The nodes of a topology, placed by a layout, for drawing panels of equal size.
 
     Args:
         topology: the topology.
@@ -294,9 +294,9 @@ _ASIDE = 9.0
 
 
 class Link(NamedTuple):
-    """A link from a sender to a receiver, given by ranks.
+    """A link from a sender to a receiver (both as ranks) through a port of the sender.
 
-    The direction is drawn as an arrowhead if ``arrow`` is True.
+    If ``arrow`` is True, an arrowhead shows the direction.
     """
 
     sender: int
@@ -311,6 +311,7 @@ class Subgraph:
 
     Attributes:
         topology: the topology of the nodes.
+        title: the title of the drawing.
         subtitle: a line below the title.
         nodes: the ranks of the nodes without repetition, in order of first occurrence in the rows.
         links: the number of rows in which each link occurs, by link; each end of a link is in
@@ -404,10 +405,10 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
 def _place_on_levels(
     subgraph: Subgraph, source: int
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
-    """Place boxes on levels from top to bottom.
+    """Place the boxes of nodes in rows, from top to bottom, by the distance from the source.
 
     Nodes are placed near their neighbours on other levels. A link of the result attracts its two
-    nodes more strongly than another link.
+    nodes more strongly than a link outside the result.
 
     Returns:
         The centers of the boxes by node, the size of the area, and each row's level number by the

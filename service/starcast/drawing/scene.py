@@ -82,7 +82,7 @@ class Node(NamedTuple):
         return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
 
     def border(self, inside: complex, towards: complex) -> complex:
-        """Return the end of a line that leads to the node, one pixel outside the node's outline.
+        """Return the end point of a line to the node, one pixel outside the node's outline.
 
         Args:
             inside: the point inside the node at which the line would end.
@@ -125,6 +125,7 @@ class Panel(NamedTuple):
 
     Attributes:
         strokes: the strokes, which are painted below the nodes.
+        nodes: the nodes.
         width: the width of the area.
         height: the height of the area.
         caption: a line above the area.
@@ -147,6 +148,7 @@ class Scene(NamedTuple):
 
     Attributes:
         topology: the topology of the nodes.
+        title: the title of the drawing.
         lines: the lines of text below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; empty for a drawing without a legend.
@@ -226,7 +228,7 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Strok
 
 
 def row_heights(reaches: Sequence[float]) -> list[float]:
-    """Return the vertical positions of rows of boxes, from the top.
+    """Return the vertical positions, from the top, of the rows of boxes in a drawing by levels.
 
     Args:
         reaches: for every row but the first, the largest horizontal extent of a link to the row

@@ -161,7 +161,7 @@ def _check_steps(schedule: Schedule, steps: Sequence[int]) -> None:
         if not 1 <= step <= schedule.steps:
             raise InputError(
                 f"{schedule.id} has no step {step}",
-                hint=f"its steps are 1 to {schedule.steps}",
+                hint=f"choose a step from 1 to {schedule.steps}",
             )
 
 
@@ -208,7 +208,8 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """Return the shade of each node after a step, from 0 (pale) to 1 (dark), float64 ``[nodes]``.
 
     The shade is the number of units that the node holds, divided by the largest number of units
-    that a node holds at the end. For a reduction, the shade is the fraction of all contributions
+    that a node holds at the end (without the nodes that hold units at the start, if each unit has
+    one destination). For a reduction, the shade is the fraction of all contributions
     that are included in the node's partial sums.
     """
     nodes = schedule.topology.nodes

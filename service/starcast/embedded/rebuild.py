@@ -161,7 +161,7 @@ class StoreRebuild:
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Ensure that Neo4j is running on the current directory; delete other data directories."""
+        """Ensure that Neo4j runs on the current data directory; delete other data directories."""
         with self._downtime:
             if not self._committed:
                 self._roll_back()

@@ -91,7 +91,7 @@ class ServerStatus:
 
 
 def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
-    """Return both servers of a home."""
+    """Return the two servers of a home folder, Neo4j and PostgreSQL."""
     return Neo4j(home), Postgres(home)
 
 
@@ -284,7 +284,10 @@ def describe_failure(servers: Sequence[ServerStatus]) -> UnavailableError | None
             hint="free some space if the disk is full, then run 'starcast down' and 'starcast up'",
         )
     if stopped := [each.server for each in servers if each.state != "running"]:
-        return UnavailableError(f"not running: {' and '.join(stopped)}", hint="run 'starcast up'")
+        return UnavailableError(
+            f"part of the embedded stack is not running: {' and '.join(stopped)}",
+            hint="run 'starcast up'",
+        )
     return None
 
 

@@ -60,11 +60,9 @@ MB = 1_000_000
 
 
 def server_account() -> Account:
-    """Return the account that runs the servers: the system user for root, else None.
+    """Return the account that runs the servers; None stands for the current user.
 
-    None stands for the current user.
-
-    The system user is created if it is missing.
+    If the current user is root, the account is the system user, which is created if it is missing.
 
     Raises:
         UnavailableError: the system user cannot be created.
@@ -157,12 +155,12 @@ def run_as(
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a matcher that accepts processes with at least one of the given arguments."""
+    """Return a matcher, which accepts a process if its command line has one of the arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all running processes that a matcher accepts, even if ``stack.json`` lacks them."""
+    """Return all running processes that a matcher accepts, listed in ``stack.json`` or not."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
@@ -262,7 +260,10 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port. Check this before a password is sent there."""
+    """Return whether a process listens on a port; check this before sending a password.
+
+    If the process cannot be inspected, return whether any process listens on the port.
+    """
     # The owner is looked up only if the port is open, because the look-up reads all sockets.
     if not is_listening(port):
         return False
@@ -317,7 +318,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
 
     Raises:
         LimitError: the disk is full.
-        UnavailableError: the folder cannot be written.
+        UnavailableError: another operating system error occurred in the context.
     """
     try:
         yield

@@ -1,6 +1,7 @@
-"""The graph store (Neo4j) and the relational store (PostgreSQL), and their server accounts.
+"""The graph store in Neo4j and the relational store in PostgreSQL.
 
-This module imports no driver, so commands that need only a server's address start fast.
+This module declares only server addresses and roles. It does not import a driver, so commands that
+need only an address start fast.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ ROLE_NAMES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class GraphAddress:
-    """A Neo4j server: its URI, account and database.
+    """Address of a Neo4j database: the server's URI, an account and the database's name.
 
     Attributes:
         uri: the URI, such as ``bolt://127.0.0.1:7687``.

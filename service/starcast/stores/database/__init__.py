@@ -1,1 +1,1 @@
-"""PostgreSQL: models, connections, migrations, bulk copies, and the repository."""
+"""The relational store in PostgreSQL: tables, migrations, connections, queries and backups."""

@@ -3,11 +3,12 @@
 A backup is a zip archive. Its member ``manifest.json`` states the schema revision and, for each
 table, the number of rows and a checksum. For each table, a member ``TABLE.copy`` holds the output
 of PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same
-snapshot of the database. Backups in the first format hold a ``pg_dump`` dump instead.
+snapshot of the database. Backups in format 1, which earlier versions of starcast wrote, contain a
+``pg_dump`` dump instead.
 
-A backup holds only rows. Migrations create the tables. Nothing in a backup file is executed, and a
-dump is only decoded. A restored database is accepted only if its tables match the manifest's
-checksums.
+A backup contains only rows; a restore creates the tables by migrations. Nothing in a backup file is
+executed, and a dump is only decoded. A restored database is accepted only if its tables match the
+manifest's checksums.
 """
 
 import re
@@ -115,9 +116,9 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the row counts of nonempty tables, by name.
+    """Return the number of rows of each nonempty table, by table name.
 
-    Tables that are never empty, even in a new store, are omitted.
+    Tables that contain rows even in a new store are omitted.
     """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         return _count_rows(connection)
@@ -142,7 +143,7 @@ def create(engine: Engine, file: Path) -> Manifest:
 
     Raises:
         InputError: the file cannot be written.
-        RejectedError: the database does not hold a starcast store.
+        RejectedError: the database does not contain a complete starcast store.
         UnavailableError: the server failed.
     """
     # All statements of the transaction see the same snapshot of the database.
@@ -172,7 +173,7 @@ def _write(connection: Connection, file: Path) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """Return the manifest of a backup after reading the complete file.
+    """Return the manifest of a backup after checking that the file is complete.
 
     Raises:
         InputError: the file is missing, is not a backup, or is incomplete.
@@ -196,17 +197,17 @@ def restore(
 ) -> Manifest:
     """Restore a backup into a store, verify the rows, and upgrade the schema, in one transaction.
 
-    If a step fails, or the process is killed, the store keeps its previous content. Afterwards no
-    artifact counts as complete, because the graph does not hold the restored artifacts.
+    If a step fails, or the process is killed, the store keeps its previous content. A restore marks
+    all complete artifacts as failed, because the graph does not contain them.
 
     Args:
         engine: the database, connected as the owner of the tables.
         file: the backup.
         reporter: reports that existing rows are being backed up.
         keep: file to which existing data are backed up before they are replaced. If None, a store
-            that holds data is refused.
-        decoder: the program pg_restore, which reads a backup of the first format.
-        writer: another role that gets the writer's privileges.
+            that contains data is refused.
+        decoder: path of the program pg_restore, which is needed only for a backup in format 1.
+        writer: a further role to which the privileges of the role ``starcast_writer`` are granted.
 
     Raises:
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
@@ -264,7 +265,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
         connection: the transaction of the restore.
         file: the backup.
         manifest: the manifest of the backup.
-        decoder: the program pg_restore, which a backup of the first format needs.
+        decoder: path of the program pg_restore, which is needed only for a backup in format 1.
     """
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
@@ -279,14 +280,16 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
             except DBAPIError as error:
                 if not sqlstate(error).startswith(_BAD_ROWS):
                     raise
-                raise not_a_backup(file, f"table {name}: {first_line(error)}") from None
+                raise not_a_backup(
+                    file, f"its table {name} cannot be restored: {first_line(error)}"
+                ) from None
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
-    """Insert a backup's rows into a table; the backup must have the columns of the table."""
+    """Insert the rows of a backup into a table; their columns must be those of the table."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
-        raise not_a_backup(file, f"the columns of its table {name} are {', '.join(columns)}")
+        raise not_a_backup(file, f"its table {name} has unexpected columns: {', '.join(columns)}")
     statement = sql.SQL("copy {} ({}) from stdin with (encoding 'UTF8')").format(
         sql.Identifier(name), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
@@ -303,7 +306,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of the columns that a backup holds: all but generated columns."""
+    """Return the sorted names of a table's columns in a backup: all except generated columns."""
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -312,14 +315,14 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup file, and yield a function that returns the rows of a table in the backup."""
+    """Open a backup file, and yield a function from a table's name to the table's rows."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)
         else:
             dump = archive.extract(_DUMP, folder)
             if decoder is None:
-                raise ValueError("a dump needs a decoder")
+                raise ValueError("reading a backup in format 1 needs the path of pg_restore")
             dumps.check_contents(file, decoder, dump, manifest.tables)
             yield partial(dumps.read_rows, file, decoder, dump)
 
@@ -342,10 +345,10 @@ def _verify(connection: Connection, manifest: Manifest) -> None:
 
 
 def _describe(connection: Connection) -> Manifest:
-    """Return the manifest of a backup that holds the current rows of the database.
+    """Return the manifest for a backup of the current rows of the database.
 
     Raises:
-        RejectedError: the database does not hold a complete starcast store.
+        RejectedError: the database does not contain a complete starcast store.
     """
     revision = migrations.check_owner(connection)
     if revision is None:
@@ -359,7 +362,7 @@ def _describe(connection: Connection) -> Manifest:
         lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of store"]
         raise RejectedError(
             f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
-            hint="'starcast db check' describes the differences; restore an earlier backup",
+            hint="run 'starcast db check' to see the differences, or restore an earlier backup",
         )
     # With this setting, PostgreSQL raises an error if a policy hides rows. Otherwise the backup
     # would silently lack them.

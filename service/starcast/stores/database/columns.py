@@ -87,7 +87,7 @@ class Exact(TypeDecorator[Fraction]):
 
 
 class Base(DeclarativeBase):
-    """The base class of all table models, whose docstrings become table comments in PostgreSQL."""
+    """The base class of all table models; a model's docstring becomes the comment of its table."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
@@ -147,9 +147,9 @@ def counts(condition: str) -> CheckConstraint:
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
-    """Return a primary-key column that refers to a parent row.
+    """Return a primary-key column that refers to the column ``target`` of a parent table.
 
-    PostgreSQL deletes a row together with its parent.
+    If PostgreSQL deletes a parent row, it also deletes the rows that refer to the parent row.
     """
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
@@ -170,7 +170,7 @@ def moment(comment: str) -> MappedColumn[Any]:
 
 
 def double_of(column: str) -> Mapped[float | None]:
-    """Return a generated column that holds the value of an `Exact` column as a double.
+    """Return a generated column with the value of an `Exact` column as a double.
 
     The expression is written in the form in which PostgreSQL prints it, because alembic compares it
     with PostgreSQL's expression as a string.

@@ -1,7 +1,7 @@
-"""Decode the pg_dump dumps in backups of the first format by running pg_restore.
+"""Read the pg_dump dumps in backups of format 1 by running pg_restore.
 
-pg_restore connects to no server, and its output is not executed. Rows of the expected tables are
-copied, and everything else is refused.
+pg_restore does not connect to a server, and its output is not executed. Rows of the expected tables
+are copied, and everything else is refused.
 """
 
 import os
@@ -38,23 +38,27 @@ DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
-    """Check that a dump has the rows of all given tables, and no objects of other programs.
+    """Check that a dump contains the rows of all given tables, and only objects of starcast.
 
     Args:
         file: the backup, for messages.
-        decoder: the program pg_restore.
+        decoder: path of the program pg_restore.
         dump: path of the dump, extracted from the backup.
         tables: the tables that the manifest names.
 
     Raises:
-        InputError: the dump lacks a table, holds other objects, or cannot be read.
+        InputError: the dump lacks a table, contains other objects, or cannot be read.
         UnavailableError: pg_restore has stopped producing output.
     """
     listing = b"".join(_run(decoder, "--list", dump))
     entries = _ENTRY.findall(listing.decode(errors="replace"))
     for kind, schema, name in entries:
         if kind not in _EXPECTED_KINDS or schema != "public":
-            raise not_a_backup(file, f"its dump holds the {kind.lower()} {schema} {name}")
+            raise not_a_backup(
+                file,
+                "its dump contains an object of another program, the"
+                f" {kind.lower()} {schema} {name}",
+            )
     found = {name for kind, _, name in entries if kind == "TABLE DATA"}
     if found - {VERSION_TABLE} != {*tables}:
         raise not_a_backup(file, "the tables of its dump differ from those of its manifest")
@@ -65,12 +69,12 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 
     Args:
         file: the backup, for messages.
-        decoder: the program pg_restore.
+        decoder: path of the program pg_restore.
         dump: path of the dump, extracted from the backup.
         table: the name of the table.
 
     Raises:
-        InputError: the dump holds no rows of the table, or cannot be read.
+        InputError: the dump does not contain the table's rows, or cannot be read.
         UnavailableError: pg_restore has stopped producing output.
     """
     output = _run(decoder, "--data-only", f"--table={table}", "--file=-", dump)
@@ -83,13 +87,13 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
             return columns, chain([text[match.end() :]], output)
         if len(text) > _CHUNK:
             break
-    raise not_a_backup(file, f"its dump holds no rows of the table {table}")
+    raise not_a_backup(file, f"its dump does not contain the rows of the table {table}")
 
 
 def _run(program: Path, *options: str) -> Iterator[bytes]:
     """Yield the output of pg_restore, which converts a dump to text.
 
-    pg_restore connects to no server, and executes nothing in the dump.
+    pg_restore does not connect to a server, and does not execute the dump.
 
     Raises:
         InputError: the program cannot read the dump.

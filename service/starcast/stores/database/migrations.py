@@ -1,9 +1,9 @@
 """The schema of the database: its revision, migrations, comments, views and privileges.
 
 Most commands only read the revision, so alembic, which imports slowly, is imported only by the
-functions that need it. Comments, views and privileges hold no data and belong to no revision. The
-function `declare` writes them when an upgrade has reached the newest revision. A revision that
-changes the columns of a view drops the view first.
+functions that need it. Comments, views and privileges contain no data and are not part of a
+revision. The function `declare` writes them after an upgrade to the newest revision. A revision
+that changes the columns of a view drops the view first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -123,10 +123,11 @@ def enter_schema(connection: Connection) -> str:
     schema, path, role, _ = connection.execute(_ENTER).one()
     if schema is None:
         raise RejectedError(
-            f"no schema in the search path of the role {role} ({path}) exists and is accessible to"
-            " the role",
-            hint=f"as an administrator of the database: create schema NAME authorization {role};"
-            f" or: alter role {role} set search_path = NAME; grant usage on schema NAME to {role}",
+            f"none of the schemas in the search path of the role {role} (PostgreSQL's setting"
+            f" search_path is {path}) exists and is accessible to the role",
+            hint="create one of these schemas as an administrator of the database: create schema"
+            f" NAME authorization {role}; or let the role use another schema: alter role {role}"
+            f" set search_path = NAME; grant usage on schema NAME to {role}",
         )
     return str(schema)
 
@@ -171,7 +172,7 @@ def check_known(revision: str, subject: str) -> None:
     if revision < oldest:
         raise RejectedError(
             f"{subject} is too old: this starcast upgrades only schema {oldest} or newer",
-            hint="upgrade it with the version that docs/upgrades.md names",
+            hint="run experiments and searches again in an empty database (docs/upgrades.md)",
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
 
@@ -215,7 +216,7 @@ def check(engine: Engine) -> None:
 
 
 def check_server(connection: Connection) -> None:
-    """Check the server's version and the database's encoding, which no session can change.
+    """Check the server's version and the database's encoding, which a session cannot change.
 
     Raises:
         RejectedError: the server is too old, or the encoding is not UTF8.
@@ -224,7 +225,7 @@ def check_server(connection: Connection) -> None:
     if server.major < OLDEST_POSTGRES:
         raise RejectedError(
             f"PostgreSQL {server.major} is too old",
-            hint=f"starcast needs PostgreSQL {OLDEST_POSTGRES}.0 or newer",
+            hint=f"use PostgreSQL {OLDEST_POSTGRES}.0 or newer",
         )
     if server.encoding != "UTF8":
         raise RejectedError(
@@ -273,15 +274,15 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
     Args:
         engine: the database, connected as the owner of the tables.
         reporter: reports the revision before and after the upgrade.
-        writer: another role that gets the writer's privileges.
+        writer: a further role to which the privileges of the role ``starcast_writer`` are granted.
 
     Returns:
         True if the revision changed.
 
     Raises:
-        RejectedError: the schema is newer than this starcast, the database holds tables of another
-            program or has an encoding other than UTF8, the server is too old, or existing rows
-            violate the new schema; nothing is changed.
+        RejectedError: the schema is newer than this starcast, the database contains tables of
+            another program or has an encoding other than UTF8, the server is too old, or existing
+            rows violate the new schema; nothing is changed.
         BusyError: another process has been migrating the database for a minute.
         UnavailableError: the role lacks the privilege to change the schema.
     """
@@ -304,7 +305,7 @@ def upgrade_to(connection: Connection, revision: str, writer: str | None = None)
     Args:
         connection: an open transaction of the owner.
         revision: the schema revision, or ``head`` for the newest one.
-        writer: another role that gets the writer's privileges.
+        writer: a further role to which the privileges of the role ``starcast_writer`` are granted.
 
     Raises:
         UnavailableError: the role lacks the privilege to create tables in the schema.
@@ -456,11 +457,11 @@ def _describe_change(change: object) -> str:
 def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
-    A role that does not exist on the server is skipped: create it, and run the upgrade again.
+    Roles that do not exist on the server are skipped; after creating a role, upgrade again.
 
     Args:
         connection: an open transaction of the owner.
-        writer: another role that gets the writer's privileges.
+        writer: a further role to which the privileges of the role ``starcast_writer`` are granted.
     """
     schema = sql.Identifier(enter_schema(connection)).as_string()
     for view in VIEWS:
@@ -505,7 +506,7 @@ def _comments() -> Iterator[str]:
 
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
-    """Yield the SQL statements that grant a role its privileges on the tables and views."""
+    """Yield the SQL statements that let a role read, or read and write, the tables and views."""
     tables = [table.name for table in Base.metadata.sorted_tables]
     yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(_names())} to {role}"

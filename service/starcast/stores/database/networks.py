@@ -27,11 +27,11 @@ _NOT_INGESTED = ~exists().where(
 
 
 def save_network(session: Session, spec: str) -> bool:
-    """Store the network with the given spec, if this process knows such a network.
+    """Store the network with the given spec, if the network is registered in this process.
 
     Returns:
-        True if this call has stored the network; False if this process knows no network with this
-        spec, or the network was already stored.
+        True if this call has stored the network; False if a network with this spec is not
+        registered, or was already stored.
 
     Raises:
         RejectedError: a different network with the same spec is stored, or the same network with
@@ -114,7 +114,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored network that is not ingested, with the columns of topologies."""
+    """Return a row for each stored but not ingested network, with the columns of topologies."""
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -148,6 +148,6 @@ def drop_network(session: Session, spec: str) -> None:
     if uses := count_uses(session).get(spec):
         raise RejectedError(
             f"the network {spec} cannot be dropped because it is in use: {describe_uses(uses)}",
-            hint="drop these first",
+            hint="first drop everything that uses the network",
         )
     session.execute(delete(models.StoredNetwork).filter_by(spec=spec))

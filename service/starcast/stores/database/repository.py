@@ -206,12 +206,12 @@ def drop_run(session: Session, experiment: int, point: Parameters) -> None:
 def copy_steps(
     session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
 ) -> None:
-    """Insert the step profile of a run or a schedule.
+    """Insert the step profile (one row per simulated step) of a run or a schedule.
 
     Args:
         session: an open session; nothing is committed.
         model: the table, `StepProfile` or `ScheduleStep`.
-        column: the column of this table that refers to the run or schedule.
+        column: name of the column in this table that refers to the run or schedule.
         key: the number of the run, or the id of the schedule.
         steps: the step profile.
     """

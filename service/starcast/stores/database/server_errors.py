@@ -1,8 +1,8 @@
 """Convert errors of PostgreSQL and of its driver to starcast errors.
 
-The SQLSTATE determines the error class. While connecting, psycopg receives no SQLSTATE, so the
-SQLSTATE is derived from the server's message. The entire message is compared with known forms,
-because a single word could be part of a name.
+The SQLSTATE, the server's error code, determines the error class. While connecting, psycopg
+receives no SQLSTATE, so the SQLSTATE is derived from the server's message. The entire message is
+compared with known forms, because a single word could be part of a name.
 """
 
 import re
@@ -68,7 +68,7 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("54", LimitError, "rejected a statement that exceeds its limits", "request less data"),
     ("57014", LimitError, "stopped a statement",
      "run the same command again; the role's or database's statement_timeout may be too low"),
-    ("40", BusyError, "canceled a transaction that conflicted with another",
+    ("40", BusyError, "canceled one of two conflicting transactions",
      "run the same command again"),
     (LOCK_NOT_AVAILABLE, BusyError, "stopped waiting for another transaction", "try again later"),
     ("42P01", RejectedError, _OTHER_TABLES, _CHECK_TABLES),
@@ -83,7 +83,7 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     *((state, UnavailableError, "failed", "see the log of the server")
       for state in ("58", "F0", "XX")),
     *((state, UnavailableError, "cannot be reached",
-       "start it ('starcast up' starts the embedded one), or correct STARCAST_POSTGRES_URI")
+       "start it ('starcast up' starts the embedded PostgreSQL), or correct STARCAST_POSTGRES_URI")
       for state in ("08", "25P03", "25P04", "57P")),
 )
 # fmt: on

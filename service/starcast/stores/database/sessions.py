@@ -178,7 +178,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 def connect(url: URL) -> Engine:
-    """Return an engine for a database after opening a first connection.
+    """Return an engine for a database after checking that a connection can be opened.
 
     Raises:
         UnavailableError: the server cannot be reached, rejects the login, lacks the database, or is
@@ -263,7 +263,7 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold the lock of a store, in shared mode to write rows, exclusively to replace the store.
+    """Hold a store's lock in this context: shared to write rows, exclusive to replace the store.
 
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
@@ -336,7 +336,7 @@ def advisory_lock(
         name: the name from which the lock's key is computed.
         busy: the error to raise if another process holds the lock; None for an error that names
             the activity of that process.
-        task: the activity of this process while it holds the lock, for errors in other processes.
+        task: the activity of this process, which other processes name in their error messages.
         shared: let other processes hold the lock in shared mode at the same time.
         waiting: function called with the activity of the process that holds the lock, before
             waiting for the lock; None to raise BusyError instead of waiting.
@@ -485,7 +485,7 @@ def copy_rows(
 
 @contextmanager
 def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psycopg.Copy]:
-    """Open a COPY in the connection's transaction; it raises the same errors as other statements.
+    """Open a COPY in the connection's transaction; errors have SQLAlchemy's class DBAPIError.
 
     Raises:
         DBAPIError: the server rejected the rows, or the connection was lost.

@@ -37,7 +37,7 @@ class _Answer:
     """The limits of the answer that the current thread receives; None means no limit.
 
     Attributes:
-        memory: bytes of memory that the rest of the answer may use.
+        memory: bytes of memory that the part of the answer not yet received may use.
         patience: seconds to wait for the next part of the answer.
     """
 
@@ -49,7 +49,7 @@ _ANSWER: ContextVar[_Answer] = ContextVar("answer", default=_Answer())  # noqa: 
 
 
 class LimitedSocket:
-    """A socket for the driver's connections that fails when an answer exceeds its limits.
+    """The driver's socket, wrapped to raise an error when an answer exceeds its limits.
 
     Args:
         socket: the driver's socket.
@@ -117,7 +117,7 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
     """Return the error for a statement that was stopped.
 
     Args:
-        timeout: the statement's time limit in seconds; None if it had none.
+        timeout: the statement's time limit in seconds; None if it had no limit.
         text: the reason that the server gives.
     """
     message = f"the server stopped the statement: {text}"

@@ -5,7 +5,7 @@ values of the row in sequence. A value v changes the checksum h to h^2 + F v + 1
 where F is a constant. The prime is below 2^31, so that Cypher's 64-bit integers never overflow.
 Because of the squares, the checksum depends on which values share a row. A linear checksum would
 not detect that two relationships have exchanged their ends. The checksum of several rows is the sum
-of their checksums, so it does not depend on their order, and the sums of pages can be added.
+of their checksums, so it does not depend on their order, and checksums of parts can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
 16.3 million links of S10 as a single block would need 1 GB and take most of the time.
@@ -151,9 +151,9 @@ class Rows:
     def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
         """Yield the rows in batches, each with few nodes and sorted by start node.
 
-        A server locks and changes every node of a batch, however few rows the node has, and needs
-        up to 9 kB of memory for a node with 50 relationships. Rows within a substar, or a subcube,
-        are in the same batch or in consecutive batches.
+        Few nodes per batch save time and memory: a server locks and changes every node of a batch,
+        and needs up to 9 kB of memory for a node with 50 relationships. Rows within a substar, or a
+        subcube, are in the same batch or in consecutive batches.
 
         Args:
             size: maximum number of rows per batch.
@@ -194,7 +194,7 @@ def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> NDArray[np.int64]:
-    """Return each node's position in the order of the nodes' reversed labels."""
+    """Return each node's position in an order by reversed labels, which keeps substars together."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -205,8 +205,8 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     """Yield every undirected link once, from its lower-rank end, in blocks sorted by this end.
 
     Raises:
-        RejectedError: crossing a port and then its reverse port does not lead back, or a port of a
-            topology with translations leads to its own node.
+        RejectedError: the reverse port of a link does not lead back to the link's first node, or a
+            port of a topology with translations leads to its own node.
     """
     table = topology.table()
     _check_reverse_ports(topology, table)
@@ -238,7 +238,10 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
-    """Check that each link's reverse port leads back, and that no link joins a node to itself."""
+    """Check that each link's reverse port leads back.
+
+    In a topology with translations, also check that every link leads to another node.
+    """
     ranks = np.arange(topology.nodes, dtype=np.int32)
     for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
@@ -257,7 +260,7 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
     """Yield the edges of all trees, from parent to child, in blocks sorted by tree and child.
 
     Raises:
-        RejectedError: the array of the forest does not describe trees.
+        RejectedError: the forest's parent ports do not describe trees.
     """
     topology = forest.topology
     reverse_ports = topology.reverse_ports()
@@ -296,7 +299,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     """Return the edges of all trees that begin or end at the given nodes.
 
     Raises:
-        RejectedError: the array of the forest does not describe trees.
+        RejectedError: the forest's parent ports do not describe trees.
     """
     topology = forest.topology
     reverse_ports = topology.reverse_ports()
@@ -316,7 +319,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
 
 
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
-    """Return the sends of a schedule whose sender or receiver is one of the given nodes."""
+    """Return all sends of a schedule from or to the given nodes."""
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
     return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
 
@@ -356,7 +359,7 @@ def join_blocks(
 
 
 def checksum(table: NDArray[np.int64]) -> int:
-    """Return the sum of the row checksums of a table, int64 ``[columns, rows]``."""
+    """Return the sum of the checksums of all rows of a table, int64 ``[columns, rows]``."""
     total = 0
     for part in _slices(table.shape[1], _CACHED):
         mixed = np.ones(part.stop - part.start, dtype=np.int64)
@@ -383,7 +386,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 def node_checksum(topology: Topology) -> int:
     """Return the sum of a topology's node checksums.
 
-    The checksum of a node is computed from its key relative to node 0, its rank and its label.
+    A node's checksum is computed from its rank, its label, and its key minus that of node 0.
     """
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())

@@ -1,7 +1,7 @@
 """Audit of the graph: its owner, its indexes, and data that the schema does not declare.
 
-The node (:Store) pairs the graph with the PostgreSQL database whose id it records. All queries here
-must work on arbitrarily edited graphs: no property is assumed to exist or to have the declared
+The node (:Store) records the id of the PostgreSQL database to which the graph belongs. All queries
+here must work on arbitrarily edited graphs: no property is assumed to exist or to have the declared
 type.
 """
 
@@ -36,7 +36,7 @@ def pair(graph: Graph, store: UUID) -> None:
         store: id of the PostgreSQL database.
 
     Raises:
-        OwnershipError: the graph holds nodes of another program, belongs to another PostgreSQL
+        OwnershipError: the graph contains nodes of another program, belongs to another PostgreSQL
             database, or was written by another version of starcast.
     """
     if find_owner(graph, store) is not None:
@@ -72,8 +72,8 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
         expected: id of the only accepted database; by default any database is accepted.
 
     Raises:
-        OwnershipError: the graph holds nodes of another program, belongs to another database than
-            the expected one, or was written by another version of starcast.
+        OwnershipError: the graph contains nodes of another program, belongs to a database other
+            than the expected one, or was written by another version of starcast.
     """
     owner = read_owner(graph)
     if owner is None:
@@ -142,7 +142,7 @@ def _check_empty(graph: Graph) -> None:
         held = ", ".join(f":{name}" for name in names[:5]) or "nodes without a label"
         raise OwnershipError(
             f"the Neo4j database '{graph.database}' at {graph.uri} belongs to another program: "
-            f"it holds {held} and no :{STORE.name} of starcast",
+            f"it contains {held} but not the node :{STORE.name} of starcast",
             hint="use a separate Neo4j database for starcast; this database was not changed",
         )
 
@@ -166,7 +166,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that differ from the schema's declarations."""
+    """Drop starcast's indexes and constraints that are undeclared, or declared differently."""
     declared = {index.name: index for index in INDEXES}
     for name, found in _read_indexes(graph).items():
         is_declared = name in declared and _serves_as(found, declared[name])

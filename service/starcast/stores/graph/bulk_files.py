@@ -84,7 +84,7 @@ def write(
         folder: an existing, empty folder.
         store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
-        rows: the total number of nodes and relationships, for the progress.
+        rows: the total number of nodes and relationships, for the progress display.
         reporter: reports the progress.
 
     Raises:
@@ -167,7 +167,7 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The importer arguments that name the files; the importer must run in the same folder."""
+        """The importer arguments that name the files; the importer must run in their folder."""
         return tuple(
             f"--{'nodes' if element in LABELS else 'relationships'}={element.name}="
             f"./{_file_name(element)}"
@@ -186,7 +186,7 @@ class BulkFiles:
         return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact: its own node, its relationships, and, for a topology, its nodes."""
+        """Write an artifact's own node, its relationships and, for a topology, all other nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases the GIL, so two threads use two processors.
             nodes = None
@@ -259,10 +259,10 @@ class BulkFiles:
 
 
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield rows as CSV lines in character arrays, each valid only until the next is yielded.
+    """Yield arrays of CSV lines; each array is valid only until the next array is yielded.
 
-    Unless a column is a tuple, all lines have the same length, and an array is a matrix with one
-    line per matrix row.
+    Unless a column is a tuple, all lines have the same length, and an array is a matrix of
+    characters with one line per matrix row.
 
     Args:
         columns: for each column, an array or a tuple with a value per row, or one value for all
@@ -319,7 +319,7 @@ def _join_fields(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the number of characters of each value of a column in import files."""
+    """Return the width of a column in import files, in characters."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))

@@ -42,7 +42,7 @@ _FETCH = 10_000
 #: Bytes of memory to leave for other programs.
 _SPARE = 2**28
 
-_NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
+_NEEDED = f"use Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _DISK_FULL = re.compile("space left|disk", re.IGNORECASE)
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
@@ -89,7 +89,7 @@ class QueryResult:
 
 
 class Graph:
-    """A Neo4j database. Use it as a context manager, or `close` it.
+    """A connection to a Neo4j database. Use it as a context manager, or `close` it.
 
     Attributes:
         driver: the official driver.
@@ -242,7 +242,7 @@ class Graph:
         timeout: float | None,
         row_limit: int | None,
     ) -> TransactionWork:
-        """Return a function that runs a statement in the transaction that the driver passes."""
+        """Return a function that takes a transaction, and runs a statement in the transaction."""
 
         @neo4j.unit_of_work(timeout=timeout)
         def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
@@ -400,7 +400,7 @@ class Graph:
         if "ConstraintValidation" in code:
             return RejectedError(
                 f"Neo4j rejected a row: {text}",
-                hint="a node with the same key already exists; run 'starcast graph verify'",
+                hint="run 'starcast graph verify'; a node with the same key already exists",
             )
         # All other errors in the request, such as invalid syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):

@@ -55,7 +55,7 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
             message = f"the host of {uri} is unknown: {cause.strerror}"
             hint = "correct the host in STARCAST_NEO4J_URI"
         elif "looks like HTTP" in str(cause):
-            hint = "this port speaks HTTP; Bolt has another port, often 7687"
+            hint = "choose the port for Bolt, often 7687; this port speaks HTTP"
     return UnavailableError(message, hint=hint)
 
 

@@ -6,7 +6,7 @@ grouping the relationships by artifact. Per relationship, a scan is three times 
 pages.
 
 A node or relationship whose properties are not exactly as declared adds nothing to a checksum, so
-its artifact is reported as different.
+its artifact is reported as different from the expected artifact.
 """
 
 from collections import defaultdict
@@ -174,7 +174,7 @@ def _sums(element: Element, first: str) -> str:
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node in the graph, with its parents as pairs of relationship type and id."""
+    """An artifact's node in the graph, with relationship type and id of each parent artifact."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]

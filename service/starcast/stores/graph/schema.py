@@ -1,8 +1,8 @@
 """Schema of the graph store: labels, relationship types, properties, keys and indexes.
 
-Constraints, writers, checksums, the headers of offline imports and the schema page are derived from
-these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why nodes have an integer
-key, and ``0007-graph-model.md`` why relationships are indexed by their artifact.
+Constraints, writers, checksums, the headers of offline imports and the page docs/schema.md are
+derived from these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why nodes have
+an integer key, and ``0007-graph-model.md`` why relationships are indexed by their artifact.
 """
 
 from abc import ABC, abstractmethod
@@ -56,7 +56,7 @@ class Property:
     Attributes:
         name: letters and underscores only, because the name is inserted into Cypher.
         type: the type of the values.
-        meaning: a description for the schema page.
+        meaning: a description for the page docs/schema.md.
         always: False if the property may be absent because it does not apply to every element.
     """
 
@@ -103,9 +103,9 @@ class Element(ABC):
 
     Attributes:
         name: the label or relationship type in Neo4j.
-        meaning: a description for the schema page.
+        meaning: a description for the page docs/schema.md.
         properties: the properties, in the order of the columns of import files.
-        indexed: tuples of properties that are indexed for look-ups.
+        indexed: for each index, the tuple of its properties.
         artifact_property: the property with the id of the artifact (topology, forest or schedule)
             that an element belongs to; None if it belongs to no artifact.
     """
@@ -365,7 +365,7 @@ KEY_NUMBERS: dict[str, int] = {}
 
 
 def draw_number(topology: "Topology") -> int | None:
-    """Return an unused 21-bit number for the keys of a topology's nodes.
+    """Return an unused 21-bit number with which the keys of a topology's nodes can begin.
 
     Returns:
         A number that `KEY_NUMBERS` does not contain; None if the keys need no number, or the

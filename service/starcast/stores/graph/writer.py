@@ -4,9 +4,9 @@ Offline imports, which create a new store from files, are in `starcast.stores.gr
 
 Artifacts, and the remains of unknown artifacts, are deleted in many small transactions. Tree edges
 and sends are found by the index on their artifact, and nodes by their keys, so every transaction
-starts where the previous one ended. Neither the index nor the keys find some manually edited
-elements. If fewer elements than expected were found, all relationships of the type, or all nodes,
-are scanned once. The artifact's own node is deleted last.
+starts where the previous one ended. Elements with a manually edited key or artifact are not found
+in this way. If fewer elements than expected were found, all relationships of the type, or all
+nodes, are scanned once. The artifact's own node is deleted last.
 """
 
 from collections.abc import Callable, Collection, Mapping
