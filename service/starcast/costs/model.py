@@ -53,7 +53,8 @@ class Cost:
     """The cost of a collective, with its exact time.
 
     Attributes:
-        steps: the number of steps (slots, sub-slots); None if the source states only a time.
+        steps: the number of steps (in some papers, slots or sub-slots); None if the source states
+            only a time.
         start_ups: the number of successive start-ups, which is the coefficient of T_s.
         bytes: the number of bytes sent in succession, which is the coefficient of T_c.
         transmissions: the number of times that a unit crosses a link; None if unknown.
@@ -224,10 +225,10 @@ def price_simulation(
 
 
 def check_message(message_bytes: Fraction) -> None:
-    """Check the length of a message.
+    """Check the size of a message in bytes.
 
     Raises:
-        InputError: the length is negative.
+        InputError: the size is negative.
     """
     if message_bytes < 0:
         raise InputError(
@@ -375,9 +376,10 @@ def lower_bound(
       steps, all nodes can send each other whole vectors.
 
     In a topology without translations, D is the largest distance from the root, or the diameter if
-    all nodes send. The bytes are the largest of the bounds that `starcast.costs.bounds.least_share`
-    derives from cuts and from all transmissions. These bounds hold in the one-port model too, in
-    addition to the bound of the busiest node.
+    all nodes send. If the network is too large for computing the diameter, the largest distance
+    from node 0 replaces it. The bytes are the largest of the bounds that
+    `starcast.costs.bounds.least_share` derives from cuts and from all transmissions. These bounds
+    hold in the one-port model too, in addition to the bound of the busiest node.
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
     the one-port model a switch sends any number of packets in a step. So there is no bound of
@@ -389,9 +391,10 @@ def lower_bound(
     per link and step. In a topology with translations, the bound is ceil(M x w / degree), or M x w
     in the one-port model, where w is `Work.through`. In a topology without translations, the bound
     is M x times the largest of the bounds from cuts, from all transmissions and, in the one-port
-    model, from the busiest node. A broadcast or reduce needs D - 1 more steps for the last unit
-    that leaves the root, or max{D, ceil(log2 N)} - 1 more in the one-port model. Without
-    ``messages``, the bound on the steps is the number of start-ups.
+    model, from the busiest node. In a broadcast, the last unit leaves the root in step
+    ceil(M x / d) or later, where d is the root's degree (1 in the one-port model). Then it needs
+    D - 1 more steps, or max{D, ceil(log2 N)} - 1 in the one-port model. A reduce has the same
+    bound. Without ``messages``, the bound on the steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.

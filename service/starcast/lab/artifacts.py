@@ -35,7 +35,7 @@ ScheduleIds = Annotated["str | Iterable[str]", Shell(str, completes="schedules")
 
 
 class IngestOptions(TypedDict, total=False):
-    """Options of the schedules and forests of an ingest.
+    """Options that determine the forests and schedules of an ingest.
 
     Attributes:
         root: label of the root of forests and schedules (default: rank 0, the identity). In Python,

@@ -69,7 +69,8 @@ class ClaimReport:
     Attributes:
         subject: a phrase with the number of the run, the claims that were requested, and how many
             claims have a verdict.
-        verdicts: the verdicts of the run, except verdicts on missing or changed claims.
+        verdicts: the verdicts of the run, except on claims that have changed since the run or whose
+            paper pack is not loaded.
         about: the provenance of the run, such as the version of the code, as strings by label.
     """
 

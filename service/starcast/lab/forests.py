@@ -475,7 +475,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if a forest differs from the forest that its id names, otherwise ""."""
+    """Return a warning if a forest differs from the construction in its id, otherwise ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

@@ -72,8 +72,8 @@ class Networks(Artifacts):
         The distance profile lists the number of nodes at distance 0, 1, ... from a node. If these
         numbers can differ between nodes, because the topology has no translations, the profile
         lists the number of ordered pairs of endpoints at each distance. Endpoints are the nodes
-        that are not switches. The reverse port of a port is the number that the neighbour gives to
-        the same link.
+        that are not switches. The reverse port of a port is the number of the same link at the
+        neighbour.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

@@ -433,7 +433,7 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and store improvements on the stored records in PostgreSQL.
+        """Verify all records, and add to PostgreSQL those that improve on its records.
 
         The result of checking the bound is stored with each record. The result is "verified", "not
         made again" if the proof was not regenerated, or "not checked" if no proof is known, but two

@@ -251,7 +251,7 @@ class Picture:
     Attributes:
         svg: the drawing as an SVG document.
         subject: the subject of the drawing, such as "tree 0 of S5:multiple:12345".
-        animated: whether the drawing is an animation, which only SVG can hold.
+        animated: whether the drawing is an animation, which only SVG files can contain.
     """
 
     svg: str
@@ -263,7 +263,7 @@ class Picture:
 
         Raises:
             InputError: the file cannot be written, a package for its format is not installed, or
-                its format cannot hold an animation.
+                its format cannot contain an animation.
         """
         from starcast.drawing.scene import convert
         from starcast.support.atomic import atomic_write

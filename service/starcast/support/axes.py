@@ -5,7 +5,7 @@ the command-line options, the columns of the table ``run`` and its views, the ex
 types of the HTTP API, and the values in which compared runs must agree. A new axis also needs a
 migration that adds a column, and code that takes the axis into account in executions.
 
-This module imports no library, so that ``starcast --help`` stays fast.
+This module imports no third-party library, so that ``starcast --help`` stays fast.
 """
 
 import re
@@ -177,7 +177,7 @@ def drawn_faults(text: str) -> tuple[int, str] | None:
 
 
 def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
-    """Return the error for an invalid value of an axis; ``expected`` is a noun phrase."""
+    """Return the error for an invalid value; ``expected`` is a noun phrase: ``a valid seed``."""
     return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
@@ -407,7 +407,8 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Unit messages, for algorithms that send them: a number, best, or degree.",
+            help="Number of unit messages, for algorithms that send unit messages: a number, degree"
+            " (n-1 on S_n), or best, which minimizes the algorithm's closed form of the time.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the number of segments",
@@ -420,7 +421,8 @@ class Parameters:
     copies: Annotated[
         int,
         Axis(
-            help="Number of edge-disjoint trees that carry each unit: a number or degree.",
+            help="Number of edge-disjoint trees that carry each unit: a number, or degree (n-1"
+            " on S_n).",
             meaning="trees that carry each unit",
             read=partial(read_count, words=(DEGREE,)),
             default="1",
@@ -434,8 +436,8 @@ class Parameters:
     faults: Annotated[
         Sequence[str],
         Axis(
-            help="Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at"
-            " random: '2 nodes', '1 link'.",
+            help="Faulty nodes and links, such as '21345 12345-21345@3' (@3: from step 3 on), or a"
+            " number of random faults, such as '2 nodes' or '1 link'.",
             meaning="nodes and links that fail: 21345, 12345-21345@3",
             read=read_faults,
             default=NONE,

@@ -181,7 +181,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that remain if ``spare`` columns are omitted until the others fit."""
+    """Omit ``spare`` columns until the others fit into ``room`` points; return the others."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
@@ -192,7 +192,7 @@ def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list
 
 
 def _fit(kept: Sequence[_Column], room: float) -> list[str]:
-    """Return the lines of a table with a small font that fits into the given width."""
+    """Return the lines of a table with a small font that is at most ``room`` points wide."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]

@@ -154,7 +154,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support; `json.dumps` takes this as ``default``."""
+    """Convert a value that JSON does not support: the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):
