@@ -134,8 +134,8 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum over these packets, in which each packet counts with its number of units
-            divided by the capacity of its link.
+        units: the sum, over these packets, of the number of units divided by the capacity of the
+            packet's link.
         latency: the sum of the latencies of these packets' links.
         source: the value of `Cost.source` for a cost that is computed from this work.
     """
@@ -459,9 +459,9 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 
     Let S be a non-empty set that does not contain all nodes. The m bytes of every node in S have to
     leave S. So an allgather takes at least size(S) m T_c / B(S), where B(S) is the number of links
-    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. prove that
-    spanning trees approach this bound on any network as messages are split into more and more
-    parts. The bound includes no start-ups.
+    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. (ForestColl)
+    prove that spanning trees approach this bound on any network as messages are split into more and
+    more parts. The bound includes no start-ups.
 
     In a topology with translations, the maximum of size(S)/B(S) is (N-1)/degree. It is attained by
     the set of all nodes but one, which exactly ``degree`` links leave. Any other S has at most N-1

@@ -155,7 +155,7 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is
     `multiple_height`; the number of steps is exact. In the one-port model the time is n-1 times as
     long (Theorem 2), and the number of steps is too large by less than n-1. The bytes are an upper
-    bound: a step in which no link is shared is shorter, and in S_2 no step has a shared link.
+    bound: a step in which trees share no link is shorter, as are all steps on S_2.
     """
     source = f"{TSENG_SHEU}, equation (3), Theorems 1 and 2"
     note = "the bytes are an upper bound: a step in which no link is shared is shorter"
@@ -170,7 +170,7 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     Row [16] of Table 1 of Tseng & Sheu 1997 states this formula.
 
     In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
-    has n(n-1)/2 + (M-1)(n-1) slots. Both formulas are exact. Sheu, Liaw & Chen 1993 state only
+    takes n(n-1)/2 + (M-1)(n-1) steps. Both formulas are exact. Sheu, Liaw & Chen 1993 state only
     the orders O(M + n) and O(Mn + n^2). The one-port number is derived in
     docs/definitions/tseng-sheu.md, B2.
     """

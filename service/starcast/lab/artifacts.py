@@ -234,7 +234,7 @@ class Artifacts(Connection):
             The ids of the deleted artifacts, as ``dropped``.
 
         Raises:
-            NotFoundError: no such artifact is stored.
+            NotFoundError: no artifact with this id is stored.
             RejectedError: forests or schedules depend on the artifact, and ``cascade`` is not
                 given; or the artifact is a network that is not in Neo4j, and a stored run or record
                 uses it.
@@ -432,7 +432,7 @@ class Artifacts(Connection):
                 the artifact was stored.
 
         Raises:
-            NotFoundError: no such artifact is stored.
+            NotFoundError: no artifact with this id is stored.
             RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
         """
         from starcast.stores.database.repository import describe_artifact
@@ -452,7 +452,7 @@ class Artifacts(Connection):
         """Return a stored forest as a `Forest`.
 
         Raises:
-            NotFoundError: no such forest is stored.
+            NotFoundError: no forest with this id is stored.
         """
         from starcast.stores.database import repository
         from starcast.topologies import normalize_id
@@ -469,7 +469,7 @@ class Artifacts(Connection):
             schedule_id: the id of a stored schedule.
 
         Raises:
-            NotFoundError: no such schedule is stored.
+            NotFoundError: no schedule with this id is stored.
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository

@@ -262,7 +262,7 @@ class Claims(Connection):
             after: number of the later verification run.
 
         Raises:
-            NotFoundError: there is no such run.
+            NotFoundError: no verification run with this number is stored.
 
         Example:
             $ starcast claims changed
@@ -283,7 +283,7 @@ class Claims(Connection):
             run: number of the verification run; ``starcast claims runs`` lists the numbers.
 
         Raises:
-            NotFoundError: there is no such run.
+            NotFoundError: no verification run with this number is stored.
 
         Example:
             >>> Path("claims.html").write_text(lab.claim_report().html(), encoding="utf-8")

@@ -288,8 +288,7 @@ class Costs(Connection):
         """Find the number of segments or unit messages that minimizes the time.
 
         The time in the paper's closed form is minimized over the real numbers and over the
-        integers. If fewer segments or messages are always better, no real optimum
-        exists.
+        integers. If fewer segments or messages are always better, no real optimum exists.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

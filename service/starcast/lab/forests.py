@@ -75,7 +75,7 @@ class Forests(Artifacts):
             topology: list only constructions that are defined on this topology, such as S5.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
         """
         from starcast.trees.construction import CONSTRUCTIONS, constructions
 
@@ -286,7 +286,7 @@ class Forests(Artifacts):
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
-            NotFoundError: no such forest is stored.
+            NotFoundError: no forest with this id is stored.
             RejectedError: a tree of the forest is not a spanning tree; or ``verify`` is given, and
                 the counts or checksums in Neo4j differ.
 
@@ -437,8 +437,8 @@ def load_forest(
     """Return a forest that is built by a construction, read from a file, or given as a `Forest`.
 
     Raises:
-        InputError: the topology, construction, root, argument or file is unknown, or the arguments
-            cannot be combined.
+        InputError: the topology, the construction, the root or an argument is unknown, the file
+            cannot be read, or the arguments cannot be combined.
     """
     from starcast.trees import Forest, forest
 

@@ -67,7 +67,7 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the numbers of nodes and links, and the distances, of a topology.
+        """Show a topology's numbers of nodes and links, and its distances.
 
         The distance profile lists the number of nodes at distance 0, 1, ... from a node. If these
         numbers can differ between nodes, because the topology has no translations, the profile
@@ -83,7 +83,7 @@ class Networks(Artifacts):
                 the topology was stored.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
             NotFoundError: the stored values are requested, but the topology is not stored.
             RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
 
@@ -128,7 +128,7 @@ class Networks(Artifacts):
                 topology.
 
         Raises:
-            InputError: there is no such topology, or it does not have this layout.
+            InputError: the topology is unknown, or does not have this layout.
             LimitError: the topology has more than 128 nodes.
 
         Example:
@@ -152,7 +152,7 @@ class Networks(Artifacts):
             to: format of the file.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
             LimitError: the topology exceeds a limit of the format.
 
         Example:
@@ -293,7 +293,7 @@ class Schedules(Connection):
             collective: list only algorithms for this collective, such as broadcast.
 
         Raises:
-            InputError: there is no such topology or collective.
+            InputError: the topology or the collective is unknown.
 
         Example:
             >>> lab.algorithms("S5", collective="alltoall")["algorithm"]

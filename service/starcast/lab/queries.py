@@ -60,7 +60,7 @@ class Queries(Connection):
                 .cypher file.
 
         Raises:
-            NotFoundError: there is no such query.
+            NotFoundError: no query has this name.
             InputError: the query is invalid.
         """
         from starcast.queries import find
@@ -262,7 +262,7 @@ class Queries(Connection):
 
         Raises:
             InputError: a file or its header is invalid.
-            NotFoundError: there is no such query.
+            NotFoundError: no query has this name.
 
         Example:
             >>> lab.check_queries("overlap/shared-links")["problem"]
@@ -380,7 +380,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
 
     Raises:
         InputError: a query is invalid.
-        NotFoundError: there is no such query.
+        NotFoundError: no query has this name.
     """
     from starcast.queries import find, load_library
     from starcast.queries.pack import SUFFIX, load_folder

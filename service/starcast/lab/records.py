@@ -237,8 +237,8 @@ class Records(Connection):
 
         In a shell, the exit code is 6 if a record is wrong, and 8 if a bound could not be verified.
 
-        The solution (witness) is checked by code that is independent of the searches. The bound
-        must follow from theory or from a certificate of inequalities; otherwise its LRAT proof is
+        The solution (witness) is checked by code that is independent of the searches. If the
+        bound does not follow from theory or from a certificate of inequalities, its LRAT proof is
         regenerated and checked. The result is "verified", or "rejected" if the record is wrong. The
         result is "not made again" if the proof was not regenerated, for example because ``proofs``
         is false or the time limit was reached. The result is "not checked" if no proof is known,

@@ -24,7 +24,7 @@ PREFIX = ".starcast-"
 
 @contextmanager
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """Open a file that replaces ``path`` when the context ends without an error.
+    """Open a temporary file that replaces ``path`` when the context ends without an error.
 
     The temporary file is created with its final mode, so other users can never read a secret in it.
 

@@ -88,7 +88,7 @@ def inline_files(page: str, data: str = "") -> str:
 
 
 def inline_html(text: str) -> Markup:
-    """Convert a sentence with `code`, *emphasis* and formulas such as S_n to HTML."""
+    """Convert a sentence with Markdown code and emphasis, and formulas such as S_n, to HTML."""
     shown = escape(escape_unprintable(text, LAYOUT), quote=False)
     code = _CODE.sub(r"<code>\1</code>", typeset(shown))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above

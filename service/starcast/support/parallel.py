@@ -133,7 +133,7 @@ def start_blocked(process: BaseProcess) -> None:
 
 @contextmanager
 def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
-    """Open an executor with processes on this machine, which all end with the context."""
+    """Open an executor whose processes run on this machine and end with the context."""
     executor = ProcessExecutor(workers)
     try:
         yield executor
