@@ -139,7 +139,7 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model a step (slot) becomes n-1 sub-slots, so the time is n-1 times as long. The formula counts
     all sub-slots of the last slot, but an execution ends with the last sub-slot that is used, less
-    than n-1 sub-slots earlier. For even n, no sub-slot of the last slot is unused at the end
+    than n-1 sub-slots earlier. For even n, executions end with the last sub-slot of the last slot
     (checked for n = 2..8).
     """
     source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
@@ -347,8 +347,8 @@ def chen(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the broadcast of Y.S. Chen & Tai, as Li et al. print it.
 
     The formula is row [4] of Table 1; D is the diameter. In the all-port model the time is (2D-1)
-    T_s + 4/(n-1) m T_c.
-    In the one-port model the time is (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    T_s + 4/(n-1) m T_c. In the one-port model the time is (2nk - n - k^2) T_s + (2 +
+    (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
     source = f"{LI}, Table 1 [4]"

@@ -492,8 +492,8 @@ class Artifacts(Connection):
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
         schedule, and all data at a random sample of nodes of each topology. A topology with no more
-        nodes than the sample is compared completely. The comparison takes seconds for a graph of
-        any size. With ``checksums``, every forest and schedule is also verified again, and the
+        nodes than the sample is compared completely. Reading the samples takes seconds for a graph
+        of any size. With ``checksums``, every forest and schedule is also verified again, and the
         checksums of all rows are compared.
 
         A table lists the differences. In a shell, the exit code is 6 if there are differences.

@@ -351,7 +351,7 @@ class Forests(Artifacts):
                 drawn.
             layout: arrangement of the nodes: a layout of ``topology draw`` (default: by the levels
                 of each tree; with ``load``, the default of the topology).
-            force: draw even if the tree has more than 128 nodes.
+            force: draw one tree by levels even if it has more than 128 nodes.
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:

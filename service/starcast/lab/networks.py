@@ -333,7 +333,7 @@ class Schedules(Connection):
     ) -> Table:
         """List the rows of a schedule, one per unit that crosses a link.
 
-        Each row contains step, sender, port, receiver, tree and unit.
+        Each row contains step, sender, port, receiver, tree, unit and, in a reduction, combine.
 
         No server is needed.
 

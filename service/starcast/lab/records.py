@@ -163,7 +163,7 @@ class Records(Connection):
     ) -> Table:
         """List the best known records: the records shipped with starcast, or your own if better.
 
-        In a shell, a terminal shows one line per problem and range of topologies; --all shows one
+        On a terminal, a line can stand for the records of a range of topologies; --all shows one
         line per record.
 
         Args:

@@ -73,7 +73,7 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
+    """Return text such as ``another process has been dropping S10 since 14:03:12, for 5 s``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
