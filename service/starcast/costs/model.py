@@ -248,7 +248,7 @@ class Work:
 
     Attributes:
         through: the number of messages that the busiest node has to send or receive; for
-            collectives without such a node, the average over all nodes.
+            an alltoall or allreduce, the average over all nodes.
         sent: the total number of transmissions by all nodes.
     """
 

@@ -38,7 +38,7 @@ class IngestOptions(TypedDict, total=False):
     """Options that determine the forests and schedules of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: rank 0, the identity). In Python,
+        root: label of the root of forests and schedules (default: the node of rank 0). In Python,
             the rank of the root is also accepted.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
             send and one to receive), both (a schedule for each of the two), or default (the first
@@ -213,10 +213,10 @@ class Artifacts(Connection):
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
         Forests and schedules depend on their topology, and schedules also on their forest. A
         network that a stored run or record uses is deleted from Neo4j, but the definition of the
-        network stays in PostgreSQL. If such a network is not in Neo4j, the command fails.
+        network stays in PostgreSQL. If this network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
-        new store, which then replaces the old store while Neo4j restarts. Such an import is faster
+        new store, which then replaces the old store while Neo4j restarts. This import is faster
         than deleting the rows one by one, and frees disk space.
 
         Args:

@@ -53,9 +53,10 @@ class ForestOptions(TypedDict, total=False):
     """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
-        root: label of the root (default: rank 0, the identity). In Python, the rank of the root is
+        root: label of the root (default: the node of rank 0). In Python, the rank of the root is
             also accepted.
-        base: construction whose trees label-change and dimension-change transform.
+        base: construction whose trees are transformed, if the given construction is label-change or
+            dimension-change.
         i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
             links cyclically.
     """
@@ -405,7 +406,7 @@ class Forests(Artifacts):
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
-            InputError: a name, an argument or a file is wrong, or the forest has no such tree.
+            InputError: a name, an argument or a file is wrong, or no tree has this number.
             RejectedError: a tree of the forest is not a spanning tree.
 
         Example:

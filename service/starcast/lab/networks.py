@@ -187,7 +187,7 @@ class Networks(Artifacts):
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
-            root: label of the root of the forests and schedules (default: rank 0, the identity).
+            root: label of the root of the forests and schedules (default: the node of rank 0).
                 The levels of the layout ``levels`` are counted from the same root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
@@ -250,8 +250,8 @@ class ScheduleOptions(TypedDict, total=False):
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
             to receive). Default: the first port model that the algorithm supports; all for a file.
-        root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
-            identity). In Python, the rank of the root is also accepted.
+        root: label of the root, or of the source of a symmetric schedule (default: the node of
+            rank 0). In Python, the rank of the root is also accepted.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -397,8 +397,8 @@ class Schedules(Connection):
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
-            InputError: a name or an argument is wrong, options cannot be combined, there is no such
-                step, or the topology does not have this layout.
+            InputError: a name or an argument is wrong, options cannot be combined, a step is out of
+                range, or the topology does not have this layout.
             LimitError: the drawing would have too many nodes or steps.
 
         Example:

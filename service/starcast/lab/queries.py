@@ -104,7 +104,7 @@ class Queries(Connection):
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            NotFoundError: there is no such query, or a topology, forest or schedule that a
+            NotFoundError: no query has this name, or a topology, forest or schedule that a
                 parameter names is not stored.
             InputError: the query or the value of a parameter is invalid.
             LimitError: the query exceeds the time limit or the memory limit of Neo4j.

@@ -302,7 +302,7 @@ class ExchangeFile:
         """The properties of the format, such as its suffixes and whether it is text.
 
         Raises:
-            InputError: there is no such format for this kind of artifact.
+            InputError: the format is not defined for this kind of artifact.
         """
         from starcast.formats.writing import find_format, kind_of
 

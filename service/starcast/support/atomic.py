@@ -77,7 +77,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     An existing file is replaced only when the new file is complete.
 
     Raises:
-        InputError: the file cannot be written: no such folder, no permission, or a full disk.
+        InputError: the file cannot be written, for example because the disk is full.
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises

@@ -282,15 +282,14 @@ class Parameters:
         algorithm: the algorithm's name, followed by arguments in parentheses if a plug-in's
             algorithm has arguments that are not axes: ``two-phase(depth=3)``. Arguments with
             their default values are omitted.
-        base: the construction whose trees the algorithm uses; None for algorithms that have no such
-            argument. The default is chosen by the algorithm.
+        base: the construction whose trees the algorithm uses; None for algorithms without this
+            argument. The algorithm determines the default.
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces into which each tree's share of the message is split. For an
             algorithm that sends unit messages, the number of packets sent one after the other
             (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
-        messages: number of unit messages in the schedule; 1 if the algorithm has no such
-            argument.
-        copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
+        messages: number of unit messages in the schedule; 1 for algorithms without this argument.
+        copies: number of trees that carry each unit; 1 for algorithms without this argument.
         root: for collectives with a root, the root's label or the word ``centre``. None stands
             for the node of rank 0, whose label depends on the topology. Runs stored before the axis
             existed have the root None. `starcast.experiments.point.find_root` returns the node.
@@ -367,7 +366,7 @@ class Parameters:
     base: Annotated[
         str | None,
         Axis(
-            help="Construction whose trees the algorithm uses, if it has such an argument.",
+            help="Construction whose trees the algorithm uses, for algorithms such as forest.",
             meaning="construction given to the algorithm; null if it takes none",
             fallback="the algorithm's default",
             completion="constructions",
@@ -379,7 +378,7 @@ class Parameters:
     message_bytes: Annotated[
         Fraction,
         Axis(
-            help="Size of the message in bytes: 1024, 2.5, 23/3.",
+            help="Size of the message in bytes, such as 1024, 2.5 or 23/3.",
             meaning="m: bytes of the message",
             read=read_number,
             flag="-m",
