@@ -103,7 +103,7 @@ class Claims(Connection):
 
         The column ``run`` is the number of the verification run that stored the verdict.
 
-        Without a running server the verdicts are omitted.
+        Without a running server, the verdicts are omitted.
 
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
@@ -200,8 +200,8 @@ class Claims(Connection):
             is the error.
 
         Raises:
-            InputError: a claim, the level or a size is unknown, or options cannot be combined.
-            LimitError: a size does not fit into memory.
+            InputError: a claim, the level or a topology is unknown, or options cannot be combined.
+            LimitError: a topology does not fit into memory.
             BusyError: another process is restoring a backup.
 
         Example:

@@ -65,8 +65,8 @@ class Records(Connection):
         details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree. The exit code is 8 if they agree, but the bound has no proof: two solvers agree on
-        the bound.
+        agree. The exit code is 8 if they agree, but the bound has no proof, only the agreement
+        of two solvers.
 
         Each combination of a problem, a topology and a random seed is one search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
