@@ -370,10 +370,11 @@ def find_optimum(
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)): see equation (5) of Tseng & Sheu 1997 and
-    similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, such as
-    ceil(Mx/(n-1)), then for each r the times for p = r, r + period, r + 2 period, .. follow such a
-    formula, with constants that depend on r. The best of these values of p is one of the two values
-    next to the real optimum. If times are equal, the smallest number of pieces is returned.
+    similar formulas in Table 1. The real optimum ignores rounding. The number of steps may contain
+    a rounded term, such as ceil(Mx/(n-1)). Then, for each r, the times for p = r, r + period, r + 2
+    period, .. follow a formula of this form, with constants that depend on r. The best of these
+    values of p is one of the two values next to the real optimum. If times are equal, the smallest
+    number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.

@@ -3,7 +3,7 @@
 Every node sends a flow of one message to every other node, and the largest flow on a directed link
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
 numbers; its dual solution gives every link a length. The bound is then computed from these lengths
-exactly: every message travels at least the distance between its ends, so the sum of all distances
+exactly: every message travels at least the distance between its ends. So the sum of all distances
 is at most the sum of all lengths, multiplied by the number of messages on the busiest link. This
 inequality holds for any lengths, so imprecise lengths do not invalidate the bound.
 """

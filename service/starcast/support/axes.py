@@ -1,9 +1,10 @@
 """The parameters of a run, which are the axes of experiments, and the parsing of their values.
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
-the command-line options, the columns of the table ``run`` and its views, the experiment files, the
-types of the HTTP API, and the values in which compared runs must agree. A new axis also needs a
-migration that adds a column, and code that takes the axis into account in executions.
+the command-line options, the columns of the table ``run`` and its views, the experiment files, and
+the types of the HTTP API. It also determines the values in which compared runs must agree. A new
+axis also needs a migration that adds a column, and code that takes the axis into account in
+executions.
 
 This module imports no third-party library, so that ``starcast --help`` stays fast.
 """

@@ -79,8 +79,8 @@ def booktabs(
 
     The first line names the packages that a document must load; booktabs is always one of them. A
     table that would be too wide gets a small font. If it is still too wide, the headings get
-    several lines, columns in ``spare`` are omitted (a comment names them), long texts are wrapped,
-    and as a last resort the table is scaled.
+    several lines, columns in ``spare`` are omitted (a comment names them), and long texts are
+    wrapped. As a last resort, the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with subscript s. In topology columns, a spec such as S5 becomes S with subscript 5. Thin spaces
@@ -267,7 +267,7 @@ def _symbol(text: str) -> str:
 
 
 def _head(name: str) -> str:
-    """Return the heading of the column with this name."""
+    """Return the heading of the column with this name as LaTeX code."""
     if not _NAME.fullmatch(name):
         return escape_latex(name)
     known = next((each for each in _SYMBOLS if f"{name}_".startswith(f"{each}_")), "")
