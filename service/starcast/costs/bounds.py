@@ -34,7 +34,11 @@ class Bound(NamedTuple):
 
 
 def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
-    """Return the minimum number of start-ups, which is the largest distance that a unit travels."""
+    """Return a lower bound on the start-ups: the largest distance that a unit has to travel.
+
+    If the network is too large for computing its diameter, the distance of the node furthest from
+    node 0 replaces the diameter.
+    """
     if collective not in MULTI_SOURCE:
         furthest = int(topology.distances(root)[: topology.endpoints].max())
         return Bound(Fraction(furthest), "the distance of the node furthest from the root")
@@ -46,11 +50,11 @@ def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
 
 
 def least_share(topology: Topology, collective: str, root: int, total: int) -> Bound:
-    """Return the minimum number of messages on the busiest link in the all-port model.
+    """Return a lower bound on the number of messages on the busiest link in the all-port model.
 
     The result is the largest of several bounds:
 
-    * All transmissions share all directed links.
+    * All transmissions share the directed links, so their mean per link is a bound.
     * A cut divides the nodes into two sides, and the messages between the sides share the links of
       the cut.
 
@@ -67,7 +71,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     * a side of a minimum cut;
     * among the sets without the root (in a scatter or gather) or without node 0 (otherwise), the
       set with the most nodes per leaving link;
-    * the nodes up to some distance from a node.
+    * all nodes up to a certain distance from a certain node.
 
     Args:
         topology: the topology.

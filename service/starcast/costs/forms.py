@@ -54,8 +54,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    The broadcast takes N-1 transmissions. The number of rounds is that of the one-port-broadcast
-    record that is shipped with starcast.
+    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of the
+    one-port-broadcast record that is shipped with starcast.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -64,9 +64,9 @@ def optimal_broadcast(topology: Topology, _ports: str) -> Form:
 def substar_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by substar doubling on S_{n,k}.
 
-    The broadcast takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j
-    > 1, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is
-    the smallest c with (2^i - 1) 2^c >= m - 1.
+    On N nodes, the broadcast takes R_k steps and N-1 transmissions. With m = n-k+1, R_1 is
+    ceil(log2 m). For j > 1, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i =
+    1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m - 1.
     """
     size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
     doubling = ceil_log2(size)
@@ -82,7 +82,7 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by symbol doubling on S_n.
 
-    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast has N-1
+    The number of steps is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast has n!-1
     transmissions.
     """
     return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
@@ -91,9 +91,9 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of rounds is that of the one-port-broadcast record
+    Here m is the smaller of n and 9. The number of steps is that of the one-port-broadcast record
     on S_m that is shipped with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
-    broadcast has N-1 transmissions.
+    broadcast has n!-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -108,7 +108,8 @@ def _symbol_rounds(n: int) -> int:
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
 
-    The allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
+    On N nodes, the allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1)
+    transmissions.
     """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
@@ -125,7 +126,7 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 
 
 def ring(topology: Topology, ports: str, messages: int) -> Form:
-    """Return the cost formula of an allgather of M messages on a ring.
+    """Return the cost formula of an allgather of M messages on a ring of N nodes.
 
     The allgather takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel in both directions. The
     formula is exact.
@@ -137,9 +138,10 @@ def ring(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def doubling(topology: Topology, _ports: str) -> Form:
-    """Return the cost formula of recursive doubling on Q_d, d T_s + (N-1) m T_c, which is exact.
+    """Return the cost formula of an allgather by recursive doubling on Q_d, with N = 2^d nodes.
 
-    In the d steps, every node sends 1, 2, 4, .. messages.
+    The time is d T_s + (N-1) m T_c, which is exact: in the d steps, every node sends 1, 2, 4, ..
+    messages.
     """
     others = topology.nodes - 1
     return Form(
@@ -154,7 +156,8 @@ def doubling(topology: Topology, _ports: str) -> Form:
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
     """Return a function that gives the cost formula of an allreduce in two parts.
 
-    The parts are a reduce-scatter and the given allgather; both send messages of m/N bytes.
+    The parts are a reduce-scatter and the given allgather. On N nodes, both send messages of m/N
+    bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -252,7 +255,8 @@ def unit_bytes(
 
     ``messages=M`` splits the message into M units (a stream of M packets of m/M bytes: Tseng &
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
-    message is one unit per tree.
+    message is one unit per tree. If an allreduce begins with a reduce-scatter, the message is first
+    split among all nodes.
 
     `closed_form` describes the arguments.
 
@@ -328,7 +332,7 @@ def optimal_pieces(
     Only numbers of pieces for which the algorithm is defined are considered. The perfectly balanced
     trees, for example, need a multiple of n-1.
 
-    `closed_form` describes the arguments; the number of pieces is omitted.
+    The arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
         The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
@@ -366,10 +370,11 @@ def find_optimum(
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)): see equation (5) of Tseng & Sheu 1997 and
-    similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, such as
-    ceil(Mx/(n-1)), then for each r the times for p = r, r + period, r + 2 period, .. follow such a
-    formula, with constants that depend on r. The best of these values of p is one of the two values
-    next to the real optimum. If times are equal, the smallest number of pieces is returned.
+    similar formulas in Table 1. The real optimum ignores rounding. The number of steps may contain
+    a rounded term, such as ceil(Mx/(n-1)). Then, for each r, the times for p = r, r + period, r + 2
+    period, .. follow a formula of this form, with constants that depend on r. The best of these
+    values of p is one of the two values next to the real optimum. If times are equal, the smallest
+    number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.

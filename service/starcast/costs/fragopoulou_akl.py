@@ -76,7 +76,8 @@ def _send_all(topology: Topology, messages: int) -> int:
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
     """Return the sum of the distances from node 12..n to all necklaces of S_n.
 
-    All nodes of a necklace have the same distance, and the necklace contributes this distance once.
+    A necklace is an orbit of the rotation (docs/definitions/conventions.md). All of its nodes have
+    the same distance, and the necklace contributes this distance once.
 
     By Burnside's lemma, the sum is the mean, over all n-1 rotations, of the total distance of the
     nodes that the rotation fixes.

@@ -3,7 +3,7 @@
 Every node sends a flow of one message to every other node, and the largest flow on a directed link
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
 numbers; its dual solution gives every link a length. The bound is then computed from these lengths
-exactly: every message travels at least the distance between its ends, so the sum of all distances
+exactly: every message travels at least the distance between its ends. So the sum of all distances
 is at most the sum of all lengths, multiplied by the number of messages on the busiest link. This
 inequality holds for any lengths, so imprecise lengths do not invalidate the bound.
 """
@@ -72,7 +72,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
 
 
 def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the length of each directed link in the dual solution; the largest is 1."""
+    """Return each directed link's length in the program's dual solution, scaled to maximum 1."""
     try:
         from scipy.optimize import linprog  # noqa: PLC0415 - optional
         from scipy.sparse import coo_array, kron  # noqa: PLC0415

@@ -53,7 +53,8 @@ class Cost:
     """The cost of a collective, with its exact time.
 
     Attributes:
-        steps: the number of steps (slots, sub-slots); None if the source states only a time.
+        steps: the number of steps (in some papers, slots or sub-slots); None if the source states
+            only a time.
         start_ups: the number of successive start-ups, which is the coefficient of T_s.
         bytes: the number of bytes sent in succession, which is the coefficient of T_c.
         transmissions: the number of times that a unit crosses a link; None if unknown.
@@ -133,8 +134,8 @@ class CriticalWork:
 
     Attributes:
         packets: the number of packets on the path.
-        units: the sum over these packets, in which each packet counts with its number of units
-            divided by the capacity of its link.
+        units: the sum, over these packets, of the number of units divided by the capacity of the
+            packet's link.
         latency: the sum of the latencies of these packets' links.
         source: the value of `Cost.source` for a cost that is computed from this work.
     """
@@ -224,10 +225,10 @@ def price_simulation(
 
 
 def check_message(message_bytes: Fraction) -> None:
-    """Check the length of a message.
+    """Check the size of a message in bytes.
 
     Raises:
-        InputError: the length is negative.
+        InputError: the size is negative.
     """
     if message_bytes < 0:
         raise InputError(
@@ -247,7 +248,7 @@ class Work:
 
     Attributes:
         through: the number of messages that the busiest node has to send or receive; for
-            collectives without such a node, the average over all nodes.
+            an alltoall or allreduce, the average over all nodes.
         sent: the total number of transmissions by all nodes.
     """
 
@@ -375,9 +376,10 @@ def lower_bound(
       steps, all nodes can send each other whole vectors.
 
     In a topology without translations, D is the largest distance from the root, or the diameter if
-    all nodes send. The bytes are the largest of the bounds that `starcast.costs.bounds.least_share`
-    derives from cuts and from all transmissions. These bounds hold in the one-port model too, in
-    addition to the bound of the busiest node.
+    all nodes send. If the network is too large for computing the diameter, the largest distance
+    from node 0 replaces it. The bytes are the largest of the bounds that
+    `starcast.costs.bounds.least_share` derives from cuts and from all transmissions. These bounds
+    hold in the one-port model too, in addition to the bound of the busiest node.
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
     the one-port model a switch sends any number of packets in a step. So there is no bound of
@@ -389,9 +391,10 @@ def lower_bound(
     per link and step. In a topology with translations, the bound is ceil(M x w / degree), or M x w
     in the one-port model, where w is `Work.through`. In a topology without translations, the bound
     is M x times the largest of the bounds from cuts, from all transmissions and, in the one-port
-    model, from the busiest node. A broadcast or reduce needs D - 1 more steps for the last unit
-    that leaves the root, or max{D, ceil(log2 N)} - 1 more in the one-port model. Without
-    ``messages``, the bound on the steps is the number of start-ups.
+    model, from the busiest node. In a broadcast, the last unit leaves the root in step
+    ceil(M x / d) or later, where d is the root's degree (1 in the one-port model). Then it needs
+    D - 1 more steps, or max{D, ceil(log2 N)} - 1 in the one-port model. A reduce has the same
+    bound. Without ``messages``, the bound on the steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.
@@ -456,9 +459,9 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 
     Let S be a non-empty set that does not contain all nodes. The m bytes of every node in S have to
     leave S. So an allgather takes at least size(S) m T_c / B(S), where B(S) is the number of links
-    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. prove that
-    spanning trees approach this bound on any network as messages are split into more and more
-    parts. The bound includes no start-ups.
+    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. (ForestColl)
+    prove that spanning trees approach this bound on any network as messages are split into more and
+    more parts. The bound includes no start-ups.
 
     In a topology with translations, the maximum of size(S)/B(S) is (N-1)/degree. It is attained by
     the set of all nodes but one, which exactly ``degree`` links leave. Any other S has at most N-1
@@ -488,8 +491,8 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return a lower bound on the time of an all-port alltoall, by a linear program.
 
-    If each directed link has a length, the sum of the distances of all node pairs, divided by the
-    sum of all lengths, is a lower bound on the messages of the busiest link. The linear program
+    Give each directed link a length. Then the sum of the distances of all node pairs, divided by
+    the sum of all lengths, is a lower bound on the messages on the busiest link. The linear program
     finds the lengths for which the bound is largest. If messages may be divided among routes, an
     alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which the bound
     does not include. The bound is computed exactly from the solver's lengths, so the bound holds

@@ -23,7 +23,9 @@ JOHNSSON_HO = "Johnsson & Ho 1989"
 
 
 def phases(n: int) -> int:
-    """Return the steps of a one-port broadcast by substars, the sum of ceil(log2 i) for i = 2..n.
+    """Return the number of steps of the one-port broadcast by substars on S_n.
+
+    This number is the sum of ceil(log2 i) for i = 2..n.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -69,12 +71,12 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def _sub_slots(topology: Topology, ports: str) -> int:
-    """Return the number of sub-slots per slot: the degree in the one-port model, else 1."""
+    """Return the steps (sub-slots) per all-port step: the degree in the one-port model, else 1."""
     return topology.degree if ports == "one" else 1
 
 
 def _idle_note(topology: Topology, ports: str) -> str:
-    """Return a note for the cost of a one-port pipeline, whose formula counts idle sub-slots.
+    """Return a note for the cost of a one-port pipeline, whose formula counts idle steps.
 
     The note is empty in the all-port model, and for degree 1.
     """
@@ -95,8 +97,8 @@ def _pipeline(
 ) -> Form:
     """Return the cost formula of a pipeline of p segments along trees.
 
-    The pipeline takes height + p - 1 slots. The argument ``packet`` is the size of a packet,
-    divided by the size of the message (default: a packet holds one segment).
+    The pipeline takes height + p - 1 all-port steps. The argument ``packet`` is the size of a
+    packet, divided by the size of the message (default: one segment per packet).
     """
     steps = (height + segments - 1) * _sub_slots(topology, ports)
     units = segments * trees
@@ -135,9 +137,10 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
     Row [7] of Table 1 of Tseng & Sheu 1997 states this formula.
 
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
-    model the time is n-1 times as long. The formula counts all sub-slots of the last slot, but an
-    execution ends with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n,
-    executions end with the last sub-slot of the last slot (checked for n = 2..8).
+    model a step (slot) becomes n-1 sub-slots, so the time is n-1 times as long. The formula counts
+    all sub-slots of the last slot, but an execution ends with the last sub-slot that is used, less
+    than n-1 sub-slots earlier. For even n, executions end with the last sub-slot of the last slot
+    (checked for n = 2..8).
     """
     source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
     note = _idle_note(topology, ports) if topology.n % 2 else ""
@@ -152,7 +155,7 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is
     `multiple_height`; the number of steps is exact. In the one-port model the time is n-1 times as
     long (Theorem 2), and the number of steps is too large by less than n-1. The bytes are an upper
-    bound: a step in which no link is shared is shorter, and in S_2 no step has a shared link.
+    bound: a step in which trees share no link is shorter, as are all steps on S_2.
     """
     source = f"{TSENG_SHEU}, equation (3), Theorems 1 and 2"
     note = "the bytes are an upper bound: a step in which no link is shared is shorter"
@@ -167,7 +170,7 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     Row [16] of Table 1 of Tseng & Sheu 1997 states this formula.
 
     In the all-port model the time is (2n-4+M)(T_s + m/M T_c). In the one-port model the broadcast
-    has n(n-1)/2 + (M-1)(n-1) slots. Both formulas are exact. Sheu, Liaw & Chen 1993 state only
+    takes n(n-1)/2 + (M-1)(n-1) steps. Both formulas are exact. Sheu, Liaw & Chen 1993 state only
     the orders O(M + n) and O(Mn + n^2). The one-port number is derived in
     docs/definitions/tseng-sheu.md, B2.
     """
@@ -265,7 +268,7 @@ necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
 def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of the pipelined broadcast along one tree.
 
-    Li et al. state this formula in Theorems 2 and 3.
+    Li et al. state this formula in Theorems 2 and 3. D is the diameter of S_{n,k}.
 
     In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
     exact. In the one-port model the time is n-1 times as long, and the number of steps is too large
@@ -282,7 +285,7 @@ def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
 def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
     """Return the cost formula of a pipelined broadcast along multiple trees.
 
-    Li et al. state this formula in Theorems 8 and 9.
+    Li et al. state this formula in Theorems 8 and 9. D is the diameter of S_{n,k}.
 
     In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
     is n-1 times as long. The number of steps is an upper bound, because 2D bounds the height
@@ -302,7 +305,7 @@ def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
 def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the allgather along one tree per source.
 
-    Li et al. state this formula in Theorems 4 and 5.
+    Li et al. state this formula in Theorems 4 and 5. D is the diameter of S_{n,k}.
 
     In the all-port model the time is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
     are a lower bound, attained only for k = 1, since otherwise the links of a level carry packets
@@ -325,7 +328,7 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
 def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the allgather along multiple spanning trees.
 
-    Li et al. state this formula in Theorems 10 and 11.
+    Li et al. state this formula in Theorems 10 and 11. D is the diameter of S_{n,k}.
 
     In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model the time
     is (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too
@@ -343,8 +346,9 @@ def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
 def chen(topology: Topology, ports: str) -> Form:
     """Return the cost formula of the broadcast of Y.S. Chen & Tai, as Li et al. print it.
 
-    The formula is row [4] of Table 1. In the all-port model the time is (2D-1) T_s + 4/(n-1) m T_c.
-    In the one-port model the time is (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    The formula is row [4] of Table 1; D is the diameter. In the all-port model the time is (2D-1)
+    T_s + 4/(n-1) m T_c. In the one-port model the time is (2nk - n - k^2) T_s + (2 +
+    (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
     source = f"{LI}, Table 1 [4]"

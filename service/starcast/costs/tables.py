@@ -213,8 +213,8 @@ class CostProblem:
         """Lower bounds on the time without start-ups, by name of the bound.
 
         A bound is included if the problem requests it. In a topology with translations, the
-        bottleneck cut of an allgather is always included, because it needs no search. In the
-        one-port model, there are no such bounds.
+        bottleneck cut of an allgather is always included, because it needs no search. The
+        result is empty in the one-port model.
         """
         if self.ports != "all":
             return {}

@@ -35,10 +35,10 @@ ScheduleIds = Annotated["str | Iterable[str]", Shell(str, completes="schedules")
 
 
 class IngestOptions(TypedDict, total=False):
-    """Options of the schedules and forests of an ingest.
+    """Options that determine the forests and schedules of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: rank 0, the identity). In Python,
+        root: label of the root of forests and schedules (default: the node of rank 0). In Python,
             the rank of the root is also accepted.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
             send and one to receive), both (a schedule for each of the two), or default (the first
@@ -213,10 +213,10 @@ class Artifacts(Connection):
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
         Forests and schedules depend on their topology, and schedules also on their forest. A
         network that a stored run or record uses is deleted from Neo4j, but the definition of the
-        network stays in PostgreSQL. If such a network is not in Neo4j, the command fails.
+        network stays in PostgreSQL. If this network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
-        new store, which then replaces the old store while Neo4j restarts. Such an import is faster
+        new store, which then replaces the old store while Neo4j restarts. This import is faster
         than deleting the rows one by one, and frees disk space.
 
         Args:
@@ -234,7 +234,7 @@ class Artifacts(Connection):
             The ids of the deleted artifacts, as ``dropped``.
 
         Raises:
-            NotFoundError: no such artifact is stored.
+            NotFoundError: no artifact with this id is stored.
             RejectedError: forests or schedules depend on the artifact, and ``cascade`` is not
                 given; or the artifact is a network that is not in Neo4j, and a stored run or record
                 uses it.
@@ -432,7 +432,7 @@ class Artifacts(Connection):
                 the artifact was stored.
 
         Raises:
-            NotFoundError: no such artifact is stored.
+            NotFoundError: no artifact with this id is stored.
             RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
         """
         from starcast.stores.database.repository import describe_artifact
@@ -452,7 +452,7 @@ class Artifacts(Connection):
         """Return a stored forest as a `Forest`.
 
         Raises:
-            NotFoundError: no such forest is stored.
+            NotFoundError: no forest with this id is stored.
         """
         from starcast.stores.database import repository
         from starcast.topologies import normalize_id
@@ -469,7 +469,7 @@ class Artifacts(Connection):
             schedule_id: the id of a stored schedule.
 
         Raises:
-            NotFoundError: no such schedule is stored.
+            NotFoundError: no schedule with this id is stored.
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository
@@ -492,8 +492,8 @@ class Artifacts(Connection):
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
         schedule, and all data at a random sample of nodes of each topology. A topology with no more
-        nodes than the sample is compared completely. The comparison takes seconds for a graph of
-        any size. With ``checksums``, every forest and schedule is also verified again, and the
+        nodes than the sample is compared completely. Reading the samples takes seconds for a graph
+        of any size. With ``checksums``, every forest and schedule is also verified again, and the
         checksums of all rows are compared.
 
         A table lists the differences. In a shell, the exit code is 6 if there are differences.

@@ -69,7 +69,8 @@ class ClaimReport:
     Attributes:
         subject: a phrase with the number of the run, the claims that were requested, and how many
             claims have a verdict.
-        verdicts: the verdicts of the run, except verdicts on missing or changed claims.
+        verdicts: the verdicts of the run, except on claims that have changed since the run or whose
+            paper pack is not loaded.
         about: the provenance of the run, such as the version of the code, as strings by label.
     """
 
@@ -102,7 +103,7 @@ class Claims(Connection):
 
         The column ``run`` is the number of the verification run that stored the verdict.
 
-        Without a running server the verdicts are omitted.
+        Without a running server, the verdicts are omitted.
 
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
@@ -199,8 +200,8 @@ class Claims(Connection):
             is the error.
 
         Raises:
-            InputError: a claim, the level or a size is unknown, or options cannot be combined.
-            LimitError: a size does not fit into memory.
+            InputError: a claim, the level or a topology is unknown, or options cannot be combined.
+            LimitError: a topology does not fit into memory.
             BusyError: another process is restoring a backup.
 
         Example:
@@ -261,7 +262,7 @@ class Claims(Connection):
             after: number of the later verification run.
 
         Raises:
-            NotFoundError: there is no such run.
+            NotFoundError: no verification run with this number is stored.
 
         Example:
             $ starcast claims changed
@@ -282,7 +283,7 @@ class Claims(Connection):
             run: number of the verification run; ``starcast claims runs`` lists the numbers.
 
         Raises:
-            NotFoundError: there is no such run.
+            NotFoundError: no verification run with this number is stored.
 
         Example:
             >>> Path("claims.html").write_text(lab.claim_report().html(), encoding="utf-8")

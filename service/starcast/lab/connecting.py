@@ -30,8 +30,8 @@ class Lab(
 ):
     """The Python interface to starcast: every operation is a method of this class.
 
-    `starcast.connect` opens it. The command line, the HTTP API and notebooks call the same methods.
-    The methods raise subclasses of `starcast.StarcastError`, which contain a hint.
+    `starcast.connect` opens a lab. The command line, the HTTP API and notebooks call the same
+    methods. The methods raise subclasses of `starcast.StarcastError`, which contain a hint.
 
     Example:
         >>> with starcast.connect() as lab:

@@ -34,7 +34,7 @@ class Connection:
 
     The first operation that needs a server opens the connection to this server; operations that
     need no server work without a connection. Use the object as a context manager, which closes the
-    connections at the end, and only in one thread at a time.
+    connections at the end. Only one thread at a time may use the object.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
@@ -207,7 +207,7 @@ class Connection:
 
     @contextmanager
     def _writing(self, task: str, *, wait: bool) -> "Iterator[Engine]":
-        """Hold the writers' lock while an operation writes to PostgreSQL, so no restore can begin.
+        """Lock PostgreSQL while an operation writes to it, so that no restore can begin.
 
         Args:
             task: activity shown to other processes, such as ``running the experiment 'a'``.
@@ -225,7 +225,7 @@ class Connection:
 
     @contextmanager
     def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
-        """Connect to Neo4j and PostgreSQL, and hold the writers' lock if a task is given.
+        """Connect to Neo4j and PostgreSQL, to write if a task is given (see `_writing`).
 
         The lab's own connection to Neo4j is closed first, since an offline import may replace the
         store of Neo4j.

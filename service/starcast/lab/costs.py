@@ -61,18 +61,18 @@ class Costs(Connection):
         """Compare the costs of algorithms on a topology, or fill a paper's table with stored runs.
 
         For a topology, no server is needed, and the fastest algorithm comes first. Each row is an
-        algorithm that starcast can execute, or comes from a paper's table. The time of a row,
-        start_ups T_s + bytes T_c, is computed exactly by the closed form in the paper. The column
-        pieces shows the number of segments or unit messages (by default the optimal number), and
+        algorithm that starcast can execute, a lower bound, or a row of a paper's table. The time of
+        a row, start_ups T_s + bytes T_c, is computed exactly by a closed form. The column pieces
+        shows the number of segments or unit messages (by default the optimal number), and
         real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
         same number of copies. The simulated values come from an execution of the schedule. A note
         explains differences between these values and the closed form.
 
-        With ``experiment``, one table is shown per topology and message size, with the rows and
-        columns of a paper's table. The values of a row come from the fastest stored run of the
-        row's algorithm. If a row's algorithm comes from another work and starcast cannot execute
-        it, the row is marked as cited and shows the paper's closed form, if there is one. Papers
-        are cited by their keys in references.bib.
+        With ``experiment``, a paper's table is shown for each topology, message and machine of the
+        stored runs. The values of a row come from the fastest stored run of the row's algorithm. If
+        a row's algorithm comes from another work and starcast cannot execute it, the row is marked
+        as cited and shows the paper's closed form, if there is one. Papers are cited by their keys
+        in references.bib.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -108,8 +108,8 @@ class Costs(Connection):
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is
                 given.
-            NotFoundError: no such experiment is stored, or none of its runs belongs to a row of the
-                table.
+            NotFoundError: no experiment with this name is stored, or none of its runs belongs to a
+                row of the table.
             RejectedError: a schedule violates its port model.
 
         Example:
@@ -288,7 +288,7 @@ class Costs(Connection):
         """Find the number of segments or unit messages that minimizes the time.
 
         The time in the paper's closed form is minimized over the real numbers and over the
-        integers. If fewer pieces are always better, no real optimum exists.
+        integers. If fewer segments or messages are always better, no real optimum exists.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

@@ -121,7 +121,7 @@ class Experiments(Connection):
             experiment: list only the runs of this experiment.
 
         Raises:
-            NotFoundError: no such experiment is stored.
+            NotFoundError: no experiment with this name is stored.
         """
         from starcast.comparison import listing
 
@@ -135,7 +135,7 @@ class Experiments(Connection):
             number: the run's number in ``starcast run list``.
 
         Raises:
-            NotFoundError: no such run is stored.
+            NotFoundError: no run with this number is stored.
         """
         from starcast.comparison import listing
         from starcast.stores.database import repository
@@ -152,7 +152,7 @@ class Experiments(Connection):
             number: the run's number in ``starcast run list``.
 
         Raises:
-            NotFoundError: no such run is stored.
+            NotFoundError: no run with this number is stored.
         """
         from starcast.comparison import listing
         from starcast.stores.database import repository
@@ -293,7 +293,7 @@ class Experiments(Connection):
             repeated. ``failure`` is the error if results differ or a plug-in is missing, else None.
 
         Raises:
-            NotFoundError: no such experiment or run is stored.
+            NotFoundError: no experiment with this name, or run with this number, is stored.
         """
         from starcast.comparison import listing
         from starcast.experiments.running import reproduce
@@ -327,7 +327,7 @@ class Experiments(Connection):
             name: the experiment's name.
 
         Raises:
-            NotFoundError: no such experiment is stored.
+            NotFoundError: no experiment with this name is stored.
         """
         from starcast.comparison import listing
         from starcast.comparison.sides import experiment_side
@@ -345,7 +345,7 @@ class Experiments(Connection):
             name: the experiment's name.
 
         Raises:
-            NotFoundError: no such experiment is stored.
+            NotFoundError: no experiment with this name is stored.
             InputError: the experiment consists of single runs, without a grid.
 
         Example:
@@ -423,7 +423,7 @@ class Experiments(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Raises:
-            NotFoundError: no such experiment is stored.
+            NotFoundError: no experiment with this name is stored.
             BusyError: another process is running the experiment, or restoring a backup.
         """
         from starcast.experiments.running import drop_experiment

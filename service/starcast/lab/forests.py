@@ -53,9 +53,10 @@ class ForestOptions(TypedDict, total=False):
     """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
-        root: label of the root (default: rank 0, the identity). In Python, the rank of the root is
+        root: label of the root (default: the node of rank 0). In Python, the rank of the root is
             also accepted.
-        base: construction whose trees label-change and dimension-change transform.
+        base: construction whose trees are transformed, if the given construction is label-change or
+            dimension-change.
         i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
             links cyclically.
     """
@@ -75,7 +76,7 @@ class Forests(Artifacts):
             topology: list only constructions that are defined on this topology, such as S5.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
         """
         from starcast.trees.construction import CONSTRUCTIONS, constructions
 
@@ -286,7 +287,7 @@ class Forests(Artifacts):
 
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
-            NotFoundError: no such forest is stored.
+            NotFoundError: no forest with this id is stored.
             RejectedError: a tree of the forest is not a spanning tree; or ``verify`` is given, and
                 the counts or checksums in Neo4j differ.
 
@@ -351,7 +352,7 @@ class Forests(Artifacts):
                 drawn.
             layout: arrangement of the nodes: a layout of ``topology draw`` (default: by the levels
                 of each tree; with ``load``, the default of the topology).
-            force: draw even if the tree has more than 128 nodes.
+            force: draw one tree by levels even if it has more than 128 nodes.
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
@@ -405,7 +406,7 @@ class Forests(Artifacts):
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Raises:
-            InputError: a name, an argument or a file is wrong, or the forest has no such tree.
+            InputError: a name, an argument or a file is wrong, or no tree has this number.
             RejectedError: a tree of the forest is not a spanning tree.
 
         Example:
@@ -437,8 +438,8 @@ def load_forest(
     """Return a forest that is built by a construction, read from a file, or given as a `Forest`.
 
     Raises:
-        InputError: the topology, construction, root, argument or file is unknown, or the arguments
-            cannot be combined.
+        InputError: the topology, the construction, the root or an argument is unknown, the file
+            cannot be read, or the arguments cannot be combined.
     """
     from starcast.trees import Forest, forest
 
@@ -475,7 +476,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if a forest differs from the forest that its id names, otherwise ""."""
+    """Return a warning if a forest differs from the construction in its id, otherwise ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

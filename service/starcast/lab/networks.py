@@ -67,13 +67,13 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the numbers of nodes and links, and the distances, of a topology.
+        """Show a topology's numbers of nodes and links, and its distances.
 
         The distance profile lists the number of nodes at distance 0, 1, ... from a node. If these
         numbers can differ between nodes, because the topology has no translations, the profile
         lists the number of ordered pairs of endpoints at each distance. Endpoints are the nodes
-        that are not switches. The reverse port of a port is the number that the neighbour gives to
-        the same link.
+        that are not switches. The reverse port of a port is the number of the same link at the
+        neighbour.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -83,7 +83,7 @@ class Networks(Artifacts):
                 the topology was stored.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
             NotFoundError: the stored values are requested, but the topology is not stored.
             RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
 
@@ -128,7 +128,7 @@ class Networks(Artifacts):
                 topology.
 
         Raises:
-            InputError: there is no such topology, or it does not have this layout.
+            InputError: the topology is unknown, or does not have this layout.
             LimitError: the topology has more than 128 nodes.
 
         Example:
@@ -152,7 +152,7 @@ class Networks(Artifacts):
             to: format of the file.
 
         Raises:
-            InputError: there is no such topology.
+            InputError: the topology is unknown.
             LimitError: the topology exceeds a limit of the format.
 
         Example:
@@ -187,7 +187,7 @@ class Networks(Artifacts):
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
-            root: label of the root of the forests and schedules (default: rank 0, the identity).
+            root: label of the root of the forests and schedules (default: the node of rank 0).
                 The levels of the layout ``levels`` are counted from the same root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
@@ -250,8 +250,8 @@ class ScheduleOptions(TypedDict, total=False):
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
             to receive). Default: the first port model that the algorithm supports; all for a file.
-        root: label of the root, or of the source of a symmetric schedule (default: rank 0, the
-            identity). In Python, the rank of the root is also accepted.
+        root: label of the root, or of the source of a symmetric schedule (default: the node of
+            rank 0). In Python, the rank of the root is also accepted.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.
@@ -293,7 +293,7 @@ class Schedules(Connection):
             collective: list only algorithms for this collective, such as broadcast.
 
         Raises:
-            InputError: there is no such topology or collective.
+            InputError: the topology or the collective is unknown.
 
         Example:
             >>> lab.algorithms("S5", collective="alltoall")["algorithm"]
@@ -333,7 +333,7 @@ class Schedules(Connection):
     ) -> Table:
         """List the rows of a schedule, one per unit that crosses a link.
 
-        Each row contains step, sender, port, receiver, tree and unit.
+        Each row contains step, sender, port, receiver, tree, unit and, in a reduction, combine.
 
         No server is needed.
 
@@ -397,8 +397,8 @@ class Schedules(Connection):
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
-            InputError: a name or an argument is wrong, options cannot be combined, there is no such
-                step, or the topology does not have this layout.
+            InputError: a name or an argument is wrong, options cannot be combined, a step is out of
+                range, or the topology does not have this layout.
             LimitError: the drawing would have too many nodes or steps.
 
         Example:

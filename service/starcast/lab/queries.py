@@ -60,7 +60,7 @@ class Queries(Connection):
                 .cypher file.
 
         Raises:
-            NotFoundError: there is no such query.
+            NotFoundError: no query has this name.
             InputError: the query is invalid.
         """
         from starcast.queries import find
@@ -104,7 +104,7 @@ class Queries(Connection):
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            NotFoundError: there is no such query, or a topology, forest or schedule that a
+            NotFoundError: no query has this name, or a topology, forest or schedule that a
                 parameter names is not stored.
             InputError: the query or the value of a parameter is invalid.
             LimitError: the query exceeds the time limit or the memory limit of Neo4j.
@@ -262,7 +262,7 @@ class Queries(Connection):
 
         Raises:
             InputError: a file or its header is invalid.
-            NotFoundError: there is no such query.
+            NotFoundError: no query has this name.
 
         Example:
             >>> lab.check_queries("overlap/shared-links")["problem"]
@@ -380,7 +380,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
 
     Raises:
         InputError: a query is invalid.
-        NotFoundError: there is no such query.
+        NotFoundError: no query has this name.
     """
     from starcast.queries import find, load_library
     from starcast.queries.pack import SUFFIX, load_folder

@@ -65,8 +65,8 @@ class Records(Connection):
         details of a record.
 
         In a shell, the exit code is 7 if the time limit ends the search before value and bound
-        agree. The exit code is 8 if they agree, but the bound has no proof: two solvers agree on
-        the bound.
+        agree. The exit code is 8 if they agree, but the bound has no proof, only the agreement
+        of two solvers.
 
         Each combination of a problem, a topology and a random seed is one search. Searches run one
         after another, unless ``executor`` or ``shard`` distributes them; a single search is not
@@ -163,7 +163,7 @@ class Records(Connection):
     ) -> Table:
         """List the best known records: the records shipped with starcast, or your own if better.
 
-        In a shell, a terminal shows one line per problem and range of topologies; --all shows one
+        On a terminal, a line can stand for the records of a range of topologies; --all shows one
         line per record.
 
         Args:
@@ -237,8 +237,8 @@ class Records(Connection):
 
         In a shell, the exit code is 6 if a record is wrong, and 8 if a bound could not be verified.
 
-        The solution (witness) is checked by code that is independent of the searches. The bound
-        must follow from theory or from a certificate of inequalities; otherwise its LRAT proof is
+        The solution (witness) is checked by code that is independent of the searches. If the
+        bound does not follow from theory or from a certificate of inequalities, its LRAT proof is
         regenerated and checked. The result is "verified", or "rejected" if the record is wrong. The
         result is "not made again" if the proof was not regenerated, for example because ``proofs``
         is false or the time limit was reached. The result is "not checked" if no proof is known,
@@ -433,7 +433,7 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and store improvements on the stored records in PostgreSQL.
+        """Verify all records, and add to PostgreSQL those that improve on its records.
 
         The result of checking the bound is stored with each record. The result is "verified", "not
         made again" if the proof was not regenerated, or "not checked" if no proof is known, but two

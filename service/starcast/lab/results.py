@@ -251,7 +251,7 @@ class Picture:
     Attributes:
         svg: the drawing as an SVG document.
         subject: the subject of the drawing, such as "tree 0 of S5:multiple:12345".
-        animated: whether the drawing is an animation, which only SVG can hold.
+        animated: whether the drawing is an animation, which only SVG files can contain.
     """
 
     svg: str
@@ -263,7 +263,7 @@ class Picture:
 
         Raises:
             InputError: the file cannot be written, a package for its format is not installed, or
-                its format cannot hold an animation.
+                its format cannot contain an animation.
         """
         from starcast.drawing.scene import convert
         from starcast.support.atomic import atomic_write
@@ -302,7 +302,7 @@ class ExchangeFile:
         """The properties of the format, such as its suffixes and whether it is text.
 
         Raises:
-            InputError: there is no such format for this kind of artifact.
+            InputError: the format is not defined for this kind of artifact.
         """
         from starcast.formats.writing import find_format, kind_of
 

@@ -42,8 +42,8 @@ class Shell:
         most: the largest permitted number.
         default: the string that the help shows instead of the default value.
         confirm: the question that is asked on a terminal before a switch takes effect.
-        format: the output format, such as ``svg``, that turns a switch on; the switch has no
-            option.
+        format: the output format, such as ``svg``, that makes a Boolean parameter true; the
+            parameter has no option.
     """
 
     type: Any = None

@@ -280,7 +280,7 @@ class Simulations(Connection):
                 allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
-            root: label of the root (default: rank 0, the identity). In Python, the rank of the root
+            root: label of the root (default: the node of rank 0). In Python, the rank of the root
                 is also accepted.
             file_format: format of the file (default: detected from the content or, failing that,
                 from the suffix).

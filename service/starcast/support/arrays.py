@@ -32,7 +32,8 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the array itself if its content can never change, else a read-only copy.
 
-    A view of a writable array is copied, because the view's content can change through the array.
+    A read-only view of a writable array is also copied, because a change of that array changes the
+    view.
     """
     # The content of a read-only view still changes when its base array does.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
@@ -53,7 +54,8 @@ class ArrayArchive:
     """The arrays of an npz archive. An array is refused unless its size agrees with its header.
 
     Args:
-        source: name of the input in messages.
+        archive: the open zip archive, whose members are npy files.
+        source: name of the input, for error messages.
     """
 
     def __init__(self, archive: zipfile.ZipFile, source: object) -> None:
@@ -68,7 +70,7 @@ class ArrayArchive:
         """Return the names of the arrays.
 
         Raises:
-            ValueError: a member is not an array.
+            ValueError: a member of the archive is not an npy file.
         """
         if not all(name.endswith(".npy") for name in self._members):
             raise ValueError("a member is not an array")
@@ -103,7 +105,7 @@ class ArrayArchive:
 
         Raises:
             LimitError: the array has more bytes than the limit.
-            Exception: an exception listed in `DAMAGE`, if the archive is damaged.
+            Exception: the archive is damaged; `starcast.support.limited.DAMAGE` lists the types.
         """
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > limit:
@@ -118,10 +120,10 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
     Args:
         content: the bytes of the file.
         limit: the maximum total size of all arrays, in bytes.
-        source: name of the input in messages.
+        source: name of the input, for error messages.
 
     Raises:
-        Exception: an exception listed in `DAMAGE`, if the archive is damaged.
+        Exception: the archive is damaged; `starcast.support.limited.DAMAGE` lists the types.
         LimitError: the arrays have more bytes than the limit.
     """
     with open_archive(io.BytesIO(content)) as archive:

@@ -24,7 +24,7 @@ PREFIX = ".starcast-"
 
 @contextmanager
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """Open a file that replaces ``path`` when the context ends without an error.
+    """Open a temporary file that replaces ``path`` when the context ends without an error.
 
     The temporary file is created with its final mode, so other users can never read a secret in it.
 
@@ -77,7 +77,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     An existing file is replaced only when the new file is complete.
 
     Raises:
-        InputError: the file cannot be written: no such folder, no permission, or a full disk.
+        InputError: the file cannot be written, for example because the disk is full.
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
@@ -94,7 +94,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _open_stream(path: Path) -> BinaryIO | None:
-    """Open a device, pipe or standard stream for writing; return None for a regular file."""
+    """Open a device, pipe or standard stream for writing; return None for any other path."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -141,9 +141,10 @@ def temporary_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock on a folder (its file ``.lock``); wait while another process holds the lock.
+    """Lock a folder within the context; wait first if another process has locked it.
 
-    The kernel releases the lock however the process ends.
+    The lock is on the file ``.lock`` in the folder. The kernel releases the lock even if the
+    process is killed.
 
     Raises:
         OSError: the lock file cannot be created.

@@ -1,11 +1,12 @@
 """The parameters of a run, which are the axes of experiments, and the parsing of their values.
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
-the command-line options, the columns of the table ``run`` and its views, the experiment files, the
-types of the HTTP API, and the values in which compared runs must agree. A new axis also needs a
-migration that adds a column, and code that takes the axis into account in executions.
+the command-line options, the columns of the table ``run`` and its views, the experiment files, and
+the types of the HTTP API. It also determines the values in which compared runs must agree. A new
+axis also needs a migration that adds a column, and code that takes the axis into account in
+executions.
 
-This module imports no library, so that ``starcast --help`` stays fast.
+This module imports no third-party library, so that ``starcast --help`` stays fast.
 """
 
 import re
@@ -177,7 +178,7 @@ def drawn_faults(text: str) -> tuple[int, str] | None:
 
 
 def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
-    """Return the error for an invalid value of an axis; ``expected`` is a noun phrase."""
+    """Return the error for an invalid value; ``expected`` is a noun phrase: ``a valid seed``."""
     return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
@@ -282,15 +283,14 @@ class Parameters:
         algorithm: the algorithm's name, followed by arguments in parentheses if a plug-in's
             algorithm has arguments that are not axes: ``two-phase(depth=3)``. Arguments with
             their default values are omitted.
-        base: the construction whose trees the algorithm uses; None for algorithms that have no such
-            argument. The default is chosen by the algorithm.
+        base: the construction whose trees the algorithm uses; None for algorithms without this
+            argument. The algorithm determines the default.
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces into which each tree's share of the message is split. For an
             algorithm that sends unit messages, the number of packets sent one after the other
             (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
-        messages: number of unit messages in the schedule; 1 if the algorithm has no such
-            argument.
-        copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
+        messages: number of unit messages in the schedule; 1 for algorithms without this argument.
+        copies: number of trees that carry each unit; 1 for algorithms without this argument.
         root: for collectives with a root, the root's label or the word ``centre``. None stands
             for the node of rank 0, whose label depends on the topology. Runs stored before the axis
             existed have the root None. `starcast.experiments.point.find_root` returns the node.
@@ -367,7 +367,7 @@ class Parameters:
     base: Annotated[
         str | None,
         Axis(
-            help="Construction whose trees the algorithm uses, if it has such an argument.",
+            help="Construction whose trees the algorithm uses, for algorithms such as forest.",
             meaning="construction given to the algorithm; null if it takes none",
             fallback="the algorithm's default",
             completion="constructions",
@@ -379,7 +379,7 @@ class Parameters:
     message_bytes: Annotated[
         Fraction,
         Axis(
-            help="Size of the message in bytes: 1024, 2.5, 23/3.",
+            help="Size of the message in bytes, such as 1024, 2.5 or 23/3.",
             meaning="m: bytes of the message",
             read=read_number,
             flag="-m",
@@ -407,7 +407,8 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Unit messages, for algorithms that send them: a number, best, or degree.",
+            help="Number of unit messages, for algorithms that send unit messages: a number, degree"
+            " (n-1 on S_n), or best, which minimizes the algorithm's closed form of the time.",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the number of segments",
@@ -420,7 +421,8 @@ class Parameters:
     copies: Annotated[
         int,
         Axis(
-            help="Number of edge-disjoint trees that carry each unit: a number or degree.",
+            help="Number of edge-disjoint trees that carry each unit: a number, or degree (n-1"
+            " on S_n).",
             meaning="trees that carry each unit",
             read=partial(read_count, words=(DEGREE,)),
             default="1",
@@ -434,8 +436,8 @@ class Parameters:
     faults: Annotated[
         Sequence[str],
         Axis(
-            help="Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at"
-            " random: '2 nodes', '1 link'.",
+            help="Faulty nodes and links, such as '21345 12345-21345@3' (@3: from step 3 on), or a"
+            " number of random faults, such as '2 nodes' or '1 link'.",
             meaning="nodes and links that fail: 21345, 12345-21345@3",
             read=read_faults,
             default=NONE,

@@ -47,8 +47,8 @@ class _Announcement(event.Listener):
     """A listener for numba's compile events that reports compilations to the current reporter.
 
     Each module with `jit` functions is announced once, when the first of its functions is compiled.
-    The functions called by this function are compiled with it. Functions of other libraries are not
-    announced. Loading a compiled function from the cache sends no event.
+    Functions that are compiled only as parts of other functions, and functions of other libraries,
+    are not announced. Loading a compiled function from the cache sends no event.
     """
 
     def __init__(self) -> None:

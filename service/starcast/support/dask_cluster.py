@@ -48,7 +48,8 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
 
     Args:
         address: address of the scheduler, such as ``tcp://127.0.0.1:8786``.
-        prepare: called once in every worker process before its first task; it must be picklable.
+        prepare: function that every worker process calls once before its first task (default:
+            none); it must be picklable.
 
     Raises:
         InputError: the address is invalid, or Dask is not installed.
@@ -104,7 +105,7 @@ class DaskExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The total number of threads on all workers, updated every few seconds.
+        """The total number of threads on all workers (at least 1), updated every few seconds.
 
         Raises:
             UnavailableError: the cluster has had no workers for `LOST_PATIENCE` seconds.
@@ -154,7 +155,7 @@ class DaskExecutor(Executor):
             self._client.cancel(list(running), force=True)
 
     async def _finish(self, task: Any, future: Future[Any]) -> None:
-        """Copy the result or the error of a finished Dask task to the caller's future."""
+        """Wait for a Dask task, and copy its result or error to the caller's future."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         result, error = None, None
@@ -225,7 +226,7 @@ def _open_client(address: str) -> "Client":
 
 
 def _check_workers(client: "Client", address: str) -> None:
-    """Check that the cluster has workers, and that all of them have the same code as the client."""
+    """Check that the cluster has workers, all with the same software versions as the client."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:

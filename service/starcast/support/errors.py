@@ -44,7 +44,7 @@ def escape(text: str, kept: str = "") -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return text; if it has more than ``longest`` characters, ``...`` replaces the middle."""
+    """Return text, with ``...`` in place of its middle if it exceeds ``longest`` characters."""
     if len(text) <= longest:
         return text
     tail = longest // 5
@@ -58,7 +58,7 @@ def clean_message(text: str) -> str:
 
 
 class NetworkWarning(UserWarning):
-    """A warning that a network lacks some data of its graph or file, such as parallel links."""
+    """A warning about the reading of a network, for example that parallel links were merged."""
 
 
 class StarcastError(Exception):

@@ -88,7 +88,7 @@ def inline_files(page: str, data: str = "") -> str:
 
 
 def inline_html(text: str) -> Markup:
-    """Convert a sentence with code, emphasis and formulas to HTML."""
+    """Convert a sentence with Markdown code and emphasis, and formulas such as S_n, to HTML."""
     shown = escape(escape_unprintable(text, LAYOUT), quote=False)
     code = _CODE.sub(r"<code>\1</code>", typeset(shown))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
@@ -150,7 +150,7 @@ def to_minutes(time: str) -> str:
 
 
 def _show_unprintable(value: Any) -> Any:
-    """Escape the unprintable characters of text from a template's variable."""
+    """Return the value of a template's variable; unprintable characters in text are escaped."""
     is_plain = isinstance(value, str) and not isinstance(value, Markup)
     return escape_unprintable(value, LAYOUT) if is_plain else value
 
@@ -175,7 +175,8 @@ def _read(name: str) -> str:
 def _modules(file: Path, done: set[Path]) -> Iterator[str]:
     """Yield the code of all JavaScript modules that a module imports, then its own code.
 
-    Import and export statements are removed, so that the code forms a single script.
+    Import and export statements are removed, so that the code forms a single script. Modules in
+    ``done`` are omitted.
     """
     done.add(file)
     text = file.read_text(encoding="utf-8")

@@ -131,7 +131,7 @@ _GIT_SECONDS = 10
 
 @cache
 def source_digest() -> str:
-    """Return a single SHA-256 of all Python files of starcast and the papers, with their names.
+    """Return a SHA-256 of the names and contents of all Python files of starcast and the papers.
 
     The result is the same for a checkout and for the installed package.
     """

@@ -43,7 +43,7 @@ def check_keys(value: object) -> object:
         ValueError: the object has too many keys.
     """
     if isinstance(value, dict) and len(value) > MAX_KEYS:
-        raise ValueError(f"more than {MAX_KEYS} keys")
+        raise ValueError(f"the object has more than {MAX_KEYS} keys")
     return value
 
 
@@ -184,7 +184,7 @@ class JsonCursor:
             yield key
 
     def items(self) -> Iterator[None]:
-        """Yield before each value of an array; the caller must then read this value."""
+        """Yield None before each value of an array; the caller must then read this value."""
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:
@@ -218,7 +218,7 @@ class JsonCursor:
         return value if text.isascii() else json.loads(self.data[start : self.position])
 
     def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
-        """Yield before each element of an object or array with the given brackets."""
+        """Yield None before each element of an object or array with the given brackets."""
         self._expect(opening)
         if self._peek() == closing:
             self.position += 1

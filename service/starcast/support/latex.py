@@ -79,8 +79,8 @@ def booktabs(
 
     The first line names the packages that a document must load; booktabs is always one of them. A
     table that would be too wide gets a small font. If it is still too wide, the headings get
-    several lines, columns in ``spare`` are omitted (a comment names them), long texts are wrapped,
-    and as a last resort the table is scaled.
+    several lines, columns in ``spare`` are omitted (a comment names them), and long texts are
+    wrapped. As a last resort, the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
     with subscript s. In topology columns, a spec such as S5 becomes S with subscript 5. Thin spaces
@@ -181,7 +181,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that remain if ``spare`` columns are omitted until the others fit."""
+    """Omit ``spare`` columns until the others fit into ``room`` points; return the others."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
@@ -192,7 +192,7 @@ def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list
 
 
 def _fit(kept: Sequence[_Column], room: float) -> list[str]:
-    """Return the lines of a table with a small font that fits into the given width."""
+    """Return the lines of a table with a small font that is at most ``room`` points wide."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]
@@ -267,7 +267,7 @@ def _symbol(text: str) -> str:
 
 
 def _head(name: str) -> str:
-    """Return the heading of the column with this name."""
+    """Return the heading of the column with this name as LaTeX code."""
     if not _NAME.fullmatch(name):
         return escape_latex(name)
     known = next((each for each in _SYMBOLS if f"{name}_".startswith(f"{each}_")), "")

@@ -70,7 +70,7 @@ class LimitedStream:
     Args:
         stream: a file, or a stream that decompresses a file.
         limit: the maximum number of bytes.
-        source: name of the input in messages.
+        source: name of the input, for error messages.
     """
 
     def __init__(self, stream: IO[bytes], limit: int, source: object) -> None:
@@ -183,7 +183,7 @@ def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
 
 
 def invalid_utf16(path: str | os.PathLike[str]) -> InputError:
-    """Return the error for a file from `open_lines` that is not valid UTF-16."""
+    """Return the error for a file that begins like UTF-16 but is not valid UTF-16."""
     return InputError(
         f"{path} starts like a UTF-16 file but is not valid UTF-16",
         hint="convert the file to UTF-8",
@@ -191,10 +191,11 @@ def invalid_utf16(path: str | os.PathLike[str]) -> InputError:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text that has at most `SMALL_TEXT` bytes.
+    """Return the content of a TOML text; the caller ensures a length of at most `SMALL_TEXT` bytes.
 
     Raises:
-        ValueError: the text is not TOML, is nested too deeply, or has a key with too many parts.
+        ValueError: the text is not TOML, is nested too deeply, or has a key with too many parts or
+            an integer with too many digits.
     """
     # Dots in quoted keys, strings and comments separate no parts of a key, so each string and
     # comment is replaced by one character.
@@ -228,7 +229,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A zip file that refuses large reads, so that `zipfile` cannot read a huge directory."""
+    """A file that refuses large reads, so that `zipfile` cannot read a huge archive directory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -251,10 +252,10 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object)
         archive: an open zip archive.
         name: the file name of the member in the archive.
         limit: the maximum number of bytes.
-        source: name of the input in messages.
+        source: name of the input, for error messages.
 
     Raises:
-        Exception: an exception listed in `DAMAGE`, if the archive is damaged.
+        Exception: the archive is damaged; `DAMAGE` lists the types.
         LimitError: the member has more bytes than the limit.
     """
     info = archive.getinfo(name)

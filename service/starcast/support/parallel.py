@@ -133,7 +133,7 @@ def start_blocked(process: BaseProcess) -> None:
 
 @contextmanager
 def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
-    """Open an executor with processes on this machine, which all end with the context."""
+    """Open an executor whose processes run on this machine and end with the context."""
     executor = ProcessExecutor(workers)
     try:
         yield executor
@@ -169,8 +169,9 @@ def run_parallel(
     executor: Executor | None = None,
     jobs: int = 1,
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
-    """Apply a function to items; yield items with their results in the order of completion.
+    """Apply a function to items in parallel, within a context.
 
+    The value of the context is an iterator of pairs (item, result), in the order of completion.
     When the context ends, tasks that have not begun are cancelled. Processes that this function has
     started are killed; the caller must end the tasks that run on an executor passed to it.
 
@@ -312,7 +313,7 @@ def _reserved(
     demand: Callable[[Item, int], object],
     limit: Callable[[], int] | None,
 ) -> Iterator[None]:
-    """Wait until enough memory for a task is free, and reserve it among the worker's threads.
+    """Wait until enough memory for a task is free; count it as used within the context.
 
     A task waits only if it fits into the machine's memory, because then other processes may free
     enough memory.

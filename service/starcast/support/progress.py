@@ -71,7 +71,7 @@ def current_reporter() -> Reporter:
 
 @contextmanager
 def reporting(reporter: Reporter) -> Iterator[None]:
-    """Make a reporter the current one within the context."""
+    """Make a reporter this thread's `current_reporter` within the context."""
     previous = _current.get()
     _current.set(reporter)
     try:
@@ -107,7 +107,7 @@ class ProgressLines:
     """A `Reporter` that writes lines: each message, and the progress of long work.
 
     Args:
-        say: writes a line.
+        say: function that writes a line.
         interval: the number of seconds without a line after which the progress is written.
     """
 

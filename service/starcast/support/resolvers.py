@@ -16,7 +16,7 @@ _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method that loads networks, until it is removed or the lab is deleted."""
+    """Add a lab's method that loads networks; it is removed when the lab is deleted."""
     _resolvers.append(WeakMethod(resolver))
 
 
@@ -26,7 +26,9 @@ def remove_resolver(resolver: Resolver) -> None:
 
 
 def resolve(spec_or_name: str) -> Any:
-    """Return the stored network with a spec or name, or None; the newest lab is searched first.
+    """Return the stored network with a spec or name, or None if no open lab has it.
+
+    The lab that was opened last is searched first.
 
     Raises:
         InputError: several networks of a store have this name.

@@ -1,8 +1,8 @@
 """Runs: executions of an algorithm, each with its parameters and the resulting costs and counts.
 
 `Run` adds results to the declared parameters. Executions return runs, and comparisons match runs.
-The table ``run`` and experiment files have the same fields as `Run`. Like `starcast.support.axes`,
-this module imports no library.
+The table ``run`` and experiment files have the same fields as `Run`. This module imports no
+third-party library, so that ``starcast --help`` stays fast.
 """
 
 from collections.abc import Mapping

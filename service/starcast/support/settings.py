@@ -109,7 +109,7 @@ class Settings(BaseModel):
         (), f"folders with your own query packs, separated by '{os.pathsep}'"
     )
     plugins: tuple[str, ...] = _setting(
-        (), f"your plug-ins: modules, .py files or folders of papers, separated by '{os.pathsep}'"
+        (), f"your plug-ins: modules, .py files or paper packs, separated by '{os.pathsep}'"
     )
     labels: int = _setting(
         1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
@@ -118,7 +118,7 @@ class Settings(BaseModel):
     timeout: float = _setting(30.0, "maximum duration of a query in seconds", gt=0, le=_DAY)
     log_file: Path = Field(
         default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
-        description="starcast's own log: JSON lines, rotated",
+        description="file of starcast's own log, in JSON lines",
     )
     log_level: LogLevel = _setting(
         "info", "minimum level that is logged: debug, info, warning, error or off"

@@ -62,7 +62,7 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: text about the rows, for example how many more rows exist; may be empty.
-        failure: the error that the rows report, or None; commands that print the table raise it.
+        failure: the error that a command raises after it has printed the table, or None.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
@@ -263,7 +263,7 @@ class Facts(dict[str, Any]):
     Attributes:
         sentence: text printed instead of the values. With an empty text, the values are printed.
             With None, nothing is printed, because messages have already reported the result.
-        failure: the error that the values report, or None; commands that print the values raise it.
+        failure: the error that a command raises after it has printed the values, or None.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
+    """Return text such as ``another process has been dropping S10 since 14:03:12, for 5 s``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
@@ -154,7 +154,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support; `json.dumps` takes this as ``default``."""
+    """Convert a value that JSON does not support: the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):
