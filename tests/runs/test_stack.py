@@ -7,6 +7,7 @@ use the stack that serves the complete test run.
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -355,6 +356,24 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
         stack.up(own, Silent())
     assert Postgres(Home(own.home)).find_processes() == []
     assert both_answer(start_stack(own))
+
+
+@pytest.mark.slow
+def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
+    """The hint of the error is followed: the graph is rebuilt from PostgreSQL, which is kept."""
+    ingested = starcast(own.home, "ingest", "S3")
+    assert ingested.returncode == 0, ingested.stderr
+    kill(own, "neo4j")
+    Home(own.home).password_file("neo4j").unlink()
+    failed = starcast(own.home, "up")
+    assert failed.returncode == UnavailableError.exit_code
+    data = Neo4j(Home(own.home)).data
+    assert f"delete {data} and run 'starcast" in failed.stderr
+    assert "graph rebuild'" in failed.stderr
+    shutil.rmtree(data)
+    for words in (["up"], ["graph", "rebuild"], ["graph", "verify"]):
+        repaired = starcast(own.home, *words)
+        assert repaired.returncode == 0, repaired.stderr
 
 
 @pytest.mark.slow

@@ -208,7 +208,7 @@ class Home:
         with system.translate_os_errors(self.root):
             return system.is_locked(self.rebuild_lock)
 
-    def ensure_password(self, name: str, data: Path | None = None) -> str:
+    def ensure_password(self, name: str, data: Path | None = None, hint: str = "") -> str:
         """Return the password in the password file with the given name.
 
         A missing file is created, unless the data that the password protects already exist.
@@ -216,6 +216,7 @@ class Home:
         Args:
             name: the name of the password file.
             data: path of the data that the password protects; None if it protects no data.
+            hint: the hint of the error, if the file is missing and the data exist.
 
         Raises:
             UnavailableError: the data exist, but the password file is missing.
@@ -225,8 +226,7 @@ class Home:
             if data is not None and data.exists():
                 raise UnavailableError(
                     f"the password file {file} is missing, but the data in {data} exist",
-                    hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
-                    "your ingests",
+                    hint=hint,
                 )
             write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
         return self.password(name)
@@ -343,9 +343,13 @@ class Server(ABC):
         """Return the error for a server that rejects the password stored in the home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
-            hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
-            "your ingests",
+            hint=self.password_hint,
         )
+
+    @property
+    @abstractmethod
+    def password_hint(self) -> str:
+        """The hint if the password file is missing or wrong; following it must not lose results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:

@@ -224,6 +224,14 @@ class Neo4j(Server):
         for folder in self.stale_folders():
             shutil.rmtree(folder)
 
+    @property
+    def password_hint(self) -> str:
+        """The hint if the password file is missing or wrong."""
+        return (
+            f"restore the file, or delete {self.data} and run 'starcast up' and then"
+            " 'starcast graph rebuild'"
+        )
+
     def find_processes(self) -> list[psutil.Process]:
         """Return all processes of the server, and of imports into the server's home."""
         return system.find_all(system.has_argument(self.marker, self.import_marker))
@@ -284,7 +292,7 @@ class Neo4j(Server):
         if not link.is_symlink() or link.readlink() != jars:
             link.unlink(missing_ok=True)
             link.symlink_to(jars)
-        self.home.ensure_password(self.name, self.data / "databases" / "system")
+        self.home.ensure_password(self.name, self.data / "databases" / "system", self.password_hint)
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write the configuration for a port, start the server, and return its process id."""

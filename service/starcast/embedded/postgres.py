@@ -61,6 +61,14 @@ class Postgres(Server):
         super().__init__(home)
         self.data = home.postgres / "data"
 
+    @property
+    def password_hint(self) -> str:
+        """The hint if the password file is missing or wrong."""
+        return (
+            f"restore the file; if it is lost, move {self.home.root} to another place, run"
+            " 'starcast up' and restore a backup"
+        )
+
     def find_processes(self) -> list[psutil.Process]:
         """Return all processes of the server, even if they are orphans or not in ``stack.json``."""
         return system.find_all(self._belongs_to_cluster)
@@ -72,7 +80,7 @@ class Postgres(Server):
 
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
         """Create the server's password and its data folder."""
-        self.home.ensure_password(self.name, self.data)
+        self.home.ensure_password(self.name, self.data, self.password_hint)
         # Only the holder of the home's lock creates these folders, so they were left by killed
         # processes.
         for path in self.home.postgres.glob(f"{PREFIX}*"):

@@ -396,7 +396,9 @@ def _read_numbers(
         except ValueError:
             given = f"no {name}"
             if value not in (None, ""):
-                given = f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits"
+                given = (
+                    f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits"
+                )
             raise InputError(
                 f"{_at(links, number)}has {given}",
                 hint=f"add a {name} to every link, or remove it from all links",
