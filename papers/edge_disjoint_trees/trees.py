@@ -40,11 +40,10 @@ def least_depth(network: CachedTopology) -> int:
     """Return a lower bound on the depth of n-1 edge-disjoint trees rooted at the identity.
 
     The depths 1, 2, .. are tried; the result is the first depth that is not ruled out. An
-    assignment gives a node a parent in each tree, and the node is one level deeper than its parent.
-    Assignments that would put the node deeper than the tried depth are excluded. The remaining
-    assignments determine the node's minimum level in each tree. If this level rises, assignments of
-    the node's neighbours may be excluded too. If a node has no assignment left, the tried depth is
-    ruled out.
+    assignment gives a node a parent in each tree, which puts the node one level below this parent.
+    Assignments that put the node below the tried depth are excluded. The remaining assignments
+    determine the node's minimum level in each tree. If this level rises, assignments of the node's
+    neighbours may be excluded too. If a node has no assignment left, the tried depth is ruled out.
     """
     return next(depth for depth in count(1) if _is_possible(network, depth))
 
@@ -79,7 +78,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether the reasoning of `least_depth` leaves trees of this depth possible."""
+    """Return whether the argument of `least_depth` does not rule out trees of this depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -114,14 +113,14 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return the forest EDT with the given root, and record whether it has n-1 trees."""
+    """Return the forest of edge-disjoint trees EDT, and record whether it has n-1 trees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
 
 
 def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield the forest EDT rooted at the identity."""
+    """Yield the forest of the edge-disjoint trees EDT rooted at the identity."""
     yield edt(check)
 
 
@@ -229,8 +228,8 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
 
-    The depth is compared with a lower bound and, on S_4, with trees that are less deep. In fact,
-    these trees on S_4 show that EDT is not optimal there.
+    The depth is compared with a lower bound. In fact, EDT is not optimal on S_4, where there are
+    edge-disjoint trees of smaller depth.
     """
     height = max(heights(forest))
     bound = least_depth(check)
@@ -249,10 +248,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
-    """Return the depth of three trees on S_4 that are less deep than EDT.
+    """Return the depth of three trees on S_4 that are less deep than the trees EDT.
 
-    The trees are `_LOWER_TREE` and its rotations. The result is None if the trees lack a property
-    that the claim requires.
+    The trees are `_LOWER_TREE` and its rotations. The result is None if they are not edge-disjoint
+    spanning trees, each with one child of the root.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
@@ -351,7 +350,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that translated links of different dimensions are never the same link."""
+    """Check that translations never map links of different dimensions to the same link."""
     images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)

@@ -43,8 +43,8 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that j-2 rotations map a Hamiltonian path T_2 to a Hamiltonian path T_j.
 
-    T_j visits the nodes with symbol 1 in position j. The forest's path T_2 must be mapped to the
-    forest's T_j; random paths are tried as well.
+    T_j visits the nodes with symbol 1 in position j. The path T_2 of the forest must be mapped to
+    the path T_j of the forest. Random paths T_2 are tried as well.
     """
     rotations = stars.rotations(check)
     label_symbols = stars.symbols(check)
@@ -92,9 +92,9 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types of links after j-2 rotations R, given the types before.
+    """Return the types that links have after j-2 applications of the rotation R.
 
-    Type i becomes (i+j-4) mod (n-1) + 2.
+    The argument ``types`` gives the types before. Type i becomes (i+j-4) mod (n-1) + 2.
     """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
@@ -140,10 +140,10 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check that phase 1 of algorithm 1, an allgather, takes (n-1)! steps without a conflict.
+    """Check that phase 1 of algorithm 1, an allgather, is valid and takes (n-1)! steps.
 
-    After these steps, the message of a source must have reached exactly the nodes of
-    `arrives_in_phase_1`, once each.
+    In these steps, the message of a source must reach each node for which `arrives_in_phase_1`
+    returns 1 exactly once, and no other node.
     """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
@@ -185,9 +185,9 @@ def _check_no_conflict(
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 of algorithm 1, an allgather, takes the stated steps and obeys rule 1.
 
-    Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
-    1, a node with the first symbol of a source receives the source's message from the neighbour
-    that starts with the last symbol of the source.
+    Phase 2 must follow phase 1, be valid and take ceil(((n-1)!-1)/(n-1)) steps. By rule 1, a node
+    that has the same first symbol as a source receives the source's message from the neighbour that
+    starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -214,9 +214,10 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that a message's incoming link type and step determine its outgoing type in phase 1.
+    """Check that nodes can forward messages in phase 1 of algorithm 1 without knowing the source.
 
-    So a node of algorithm 1 can forward a message without knowing the message's source.
+    The step, and the type of the link over which a message arrives, must determine the type of the
+    link over which the message leaves.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -248,8 +249,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
-    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines the links
-    of phase 2 of algorithm 1; see `phase_2`.
+    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines which link
+    carries a message in phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
     label_symbols = stars.symbols(check)
@@ -295,7 +296,8 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check that the allgather of section 4 takes n!-1 steps and n!(n!-1) transmissions.
 
-    Two schedules are executed: one Hamiltonian cycle for all sources, and one cycle per source.
+    Two schedules are executed. In the first, all sources use the same Hamiltonian cycle; in the
+    second, each source uses its own translation of the cycle.
     """
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
@@ -325,18 +327,18 @@ def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
 
 
 def sources(schedule: Schedule) -> NDArray[np.int32]:
-    """Return the source of each row's message, as a rank; 0 in a symmetric schedule.
+    """Return the rank of the source of each row's message; 0 in a symmetric schedule.
 
-    Every source must have exactly one message.
+    The schedule must have exactly one message per source.
     """
     return np.zeros_like(schedule.unit) if schedule.symmetric else schedule.unit
 
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
-    """Return the link type over which each row's message reached the row's sender one step before.
+    """Return the type of link over which each row's sender received the message one step before.
 
     Returns:
-        int64 ``[rows]``; 0 for messages that did not arrive in that step.
+        int64 ``[rows]``; 0 if the sender did not receive the message in that step.
     """
     count = check.nodes
     step = part.step.astype(np.int64)
@@ -414,6 +416,6 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
     """Check that M overlapping executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps in total.
 
-    Together they are an allgather of M messages per node.
+    Together, the executions are an allgather of M messages per node.
     """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)
