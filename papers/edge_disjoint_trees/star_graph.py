@@ -234,8 +234,8 @@ def children_spt(labels: Perms) -> Mask:
 def children_spg(labels: Perms) -> Mask:
     """Return which dimensions lead from each node to its children in each subtree of SPG.
 
-    SPG is the paper's graph of n-1 shortest-path trees, which are called its subtrees. In subtree l,
-    a node with symbol 1 in position l also has a child that starts with 1, unless the node is a
+    SPG is the paper's graph of n-1 shortest-path trees, called its subtrees. In subtree l, a node
+    with symbol 1 in position l also has a child that starts with 1, unless the node is a
     neighbour of the root.
 
     Returns:

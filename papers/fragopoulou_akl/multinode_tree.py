@@ -1,8 +1,8 @@
 """Checks of Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST and algorithm 2.
 
 MBST is a spanning tree built from necklaces, the orbits of the rotation R (starcast's construction
-`necklace`). Algorithm 2 is an allgather along the translations of this tree. Theorem 8 states why no
-two messages use the same directed link in a step.
+`necklace`). Algorithm 2 is an allgather along the translations of this tree. Theorem 8 states why
+two messages never use the same directed link in a step.
 
 The paper does not specify the order of necklaces at the same distance, nor which of several nodes
 of a necklace comes first. The paper's claims are therefore checked for the numbering of nodes used by
