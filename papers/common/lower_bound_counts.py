@@ -300,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: the numbers of its message and tree, and its turn in the tree (from 0)."""
+    """One copy of a message: the numbers of its message and tree, and its turn in the tree."""
 
     message: int
     tree: int

@@ -5,7 +5,7 @@ MBST is a spanning tree built from necklaces, the orbits of the rotation R (star
 two messages never use the same directed link in a step.
 
 The paper does not specify the order of necklaces at the same distance, nor which of several nodes
-of a necklace comes first. The paper's claims are therefore checked for the numbering of nodes used by
+of a necklace comes first. So the paper's claims are checked for the numbering of nodes used by
 starcast's `necklace` (derived from the schedule of algorithm 2), and for random numberings that
 section 3.2 and Appendix B allow.
 """
@@ -245,7 +245,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of `scheduled_numbering`, then random numberings that the paper allows."""
+    """Yield the `scheduled_numbering`, then random numberings that the paper allows."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)
@@ -283,9 +283,10 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     """Return the generators of the necklaces N_k1, by distance k; see `Generator`.
 
     For odd n, the largest distance has no generator. For k <= n-1, the generator has the cycle
-    (k+1, k, .., 2, 1), and the link type v is the first symbol of the generator's label. For k >= n, the symbols n, n-1, .., 1 are divided, in this
-    order, into k+1-n cycles of two symbols and a last cycle of all other symbols. Here v is the
-    smallest symbol of the last cycle of two symbols.
+    (k+1, k, .., 2, 1), and the link type v is the first symbol of the generator's label. For
+    k >= n, the symbols n, n-1, .., 1 are divided, in this order, into k+1-n cycles of two symbols
+    and a last cycle of all other symbols. Then v is the smallest symbol of the last cycle of two
+    symbols.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]

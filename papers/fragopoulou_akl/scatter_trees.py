@@ -52,7 +52,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
 
 
 def order_index(symbol: int, k: int, n: int) -> int:
-    """Return the index (from 0) of a symbol in the ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
+    """Return a symbol's index (from 0) in the ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 

@@ -76,14 +76,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The steps needed to bring the symbols of each node's internal cycles into place, by (1)."""
+        """The steps that bring each node's internal cycles into place, by formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The steps needed to bring the symbols of each node's external chains into place, by (2)."""
+        """The steps that bring each node's external chains into place, by formula (2)."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -516,7 +516,7 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound on the largest load of its links in the trees MT."""
+    """Return, for each port 2..n, a lower bound on the largest load of its links in MT."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 

@@ -72,7 +72,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast's start-up time on the tree SP.
+    """Check the start-up time of the broadcast on the tree SP, and its order of growth.
 
     The start-up time is the time for T_c = 0.
     """
@@ -85,7 +85,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast's transmission time on the tree SP.
+    """Check the transmission time of the broadcast on the tree SP, and its order of growth.
 
     The transmission time is the time for T_s = 0.
     """
@@ -473,7 +473,7 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order of growth if bytes take no time (T_c = 0)."""
+    """Check that a lower bound has the stated order of growth if T_c = 0: bytes take no time."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -491,7 +491,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order of growth if start-ups take no time (T_s = 0)."""
+    """Check that a lower bound has the stated order of growth if T_s = 0: start-ups take no time."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"

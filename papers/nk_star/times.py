@@ -35,10 +35,9 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     """Check the closed form q of the optimal number of segments, which need not be an integer.
 
     The optimal number p minimizes the time (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of
-    the tree SP. For several m with a
-    rational q, the best of the numbers q/16, 2q/16, .., 4q of segments must be q itself. If h = 1,
-    q is 0, and every halving of p must reduce the time. On a grid of T_s and m T_c, the time must
-    decrease before q and increase after q.
+    the tree SP. For several m for which q is rational, the best of the numbers q/16, 2q/16, .., 4q
+    must be q itself. If h = 1, q is 0, and every halving of p must reduce the time. On a grid of
+    T_s and m T_c, the time must decrease before q and increase after q.
     """
     n, k = check.n_and_k
     h = common.greatest_height(check, ONE_TREE)
@@ -84,9 +83,9 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls or rises as stated between adjacent p = 1/4, 2/4, .., 10.
+    """Yield whether the time falls before the optimal number p of segments and rises after it.
 
-    p is the number of segments. The time must fall before the optimal p and rise after it.
+    There is one value for each pair of adjacent numbers in p = 1/4, 2/4, .., 10.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -100,14 +99,14 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
-    """Return a provider of broadcasts on a construction, executed by `execute_broadcast`."""
+    """Return a function that executes the broadcast on a construction by `execute_broadcast`."""
     return lambda check: [common.execute_broadcast(check, construction, ports)]
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     """Return the times c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) on `GRID`.
 
-    h is the height of the trees, and c the number of start-ups per slot.
+    h is the argument ``height``, and c the argument ``slot``, the number of start-ups per slot.
     """
     line = Pipeline(height, Fraction(1, n - 1), slot)
     return common.exact_array(line.exact_least(*load) for load in GRID.each())
@@ -122,8 +121,8 @@ def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer number, the broadcast must take at most the pipeline's minimum time over
-    real numbers, plus the start-ups of one slot.
+    With the best integer number of segments, the broadcast must take at most the start-ups of one
+    slot more than the pipeline with the best real number.
     """
     # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
     # all T_s and m T_c.
@@ -214,7 +213,7 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m/(n-1). In fact, the largest packets of all steps add up to at least m bytes.
+    The bound is m/(n-1) bytes. In fact, the largest packets of all steps add up to at least m.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -231,7 +230,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m. In fact, the largest packets of all steps add up to at least (n-1)m bytes.
+    The bound is m bytes. In fact, the largest packets of all steps add up to at least (n-1)m.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -260,8 +259,8 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Check whether an all-to-all broadcast consists of N-1 one-to-all broadcasts, as stated.
 
-    The number of transmissions of the all-to-all broadcast is divided by that of a single
-    one-to-all broadcast. In fact, the quotient is N, the number of nodes.
+    N is the number of nodes. In fact, the all-to-all broadcast has N times as many transmissions as
+    a one-to-all broadcast.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -282,9 +281,8 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Check whether all directed links have the same load in each step of the allgather on SP.
 
-    `common.dimension_change_allgather` returns the allgather, and the load of every link is
-    compared with the mean load. In fact, only links of the same class have the same load.
-    `common.link_classes` returns the classes.
+    The load of each link in `common.dimension_change_allgather` is compared with the mean load. In
+    fact, only links of the same class (see `common.link_classes`) have the same load.
     """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
@@ -309,7 +307,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     """Return how many units cross each directed link in each step, int64 ``[steps, nodes, ports]``.
 
-    If relabelling keeps ports, all nodes have the same loads, and the nodes' axis has length 1.
+    If relabelling keeps ports, all nodes have the same loads, and only one node is returned.
     """
     topology = schedule.topology
     # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
@@ -326,7 +324,7 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on the tree SP with the stated D T_s + m(N-1)/(n-1) T_c.
+    """Check whether the all-to-all time on the tree SP is D T_s + m(N-1)/(n-1) T_c, as stated.
 
     D is the diameter and N the number of nodes. In fact, the stated time is attained only for k = 1
     and k = n-1.
@@ -410,10 +408,11 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Check an executed allgather on the trees MT that uses no dimension changes.
+    """Execute and check starcast's allgather on the trees MT, which uses no dimension changes.
 
-    Allgathers with too many rows are skipped. The schedule must execute every level and take at
-    most ``steps`` steps. The sum of the steps' largest packets must be at least ``share`` messages.
+    The schedule must use every level of the trees and take at most ``steps`` steps. The largest
+    packets of all steps must add up to at least ``share`` messages. Schedules with too many rows
+    are skipped.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
