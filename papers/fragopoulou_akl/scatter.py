@@ -502,7 +502,8 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 def number_of_necklaces(check: ClaimCheck) -> None:
     """Check that there are at most 2(n-1)! - 1 necklaces other than {12..n}.
 
-    A necklace is an orbit of the rotation R."""
+    A necklace is an orbit of the rotation R.
+    """
     h = len(np.unique(stars.leaders(check))) - 1
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)

@@ -201,7 +201,8 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
     """Return random balanced trees that section 5.1 allows, uint8 ``[count, nodes]``.
 
-    A row contains the port of each node towards its parent."""
+    A row contains the port of each node towards its parent.
+    """
     generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
     return np.stack([_random_tree(network, rng) for rng in generators])
 

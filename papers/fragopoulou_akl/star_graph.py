@@ -89,7 +89,8 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each link leads closer to 12..n, bool ``[nodes, types]``.
 
-    The distances from 12..n are computed by breadth-first search."""
+    The distances from 12..n are computed by breadth-first search.
+    """
     distance = check.distances()
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
@@ -309,7 +310,8 @@ def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
     """Return how many translations of a set of links contain each link.
 
     Returns:
-        int64 ``[nodes * types]``, in order of the tails."""
+        int64 ``[nodes * types]``, in order of the tails.
+    """
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
@@ -352,7 +354,8 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and check the paper's example on S_5.
 
-    A necklace is an orbit of the rotation R."""
+    A necklace is an orbit of the rotation R.
+    """
     n = check.n
     size = stars.return_times(check)
     check.true("the necklace is found", size > 0, node=check.ranks)
@@ -369,7 +372,8 @@ def necklace_size_divides(check: ClaimCheck) -> None:
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that every necklace whose nodes do not start with 1 has n-1 nodes.
 
-    A necklace is an orbit of the rotation R."""
+    A necklace is an orbit of the rotation R.
+    """
     others = np.flatnonzero(stars.symbols(check)[:, 0] != 1)
     size = stars.return_times(check)[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=others)

@@ -99,7 +99,8 @@ def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fr
 def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     """Check whether Table 1 agrees with Theorems 2, 8, 3 and 9, term by term.
 
-    In fact, some coefficients differ."""
+    In fact, some coefficients differ.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     cells = list(_cells(table1(n, k), theorems1(n, k)))

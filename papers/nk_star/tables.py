@@ -473,7 +473,7 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order of growth if T_c = 0: bytes take no time."""
+    """Check the order of growth of a lower bound if bytes take no time (T_c = 0)."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -491,7 +491,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order of growth if T_s = 0: start-ups take no time."""
+    """Check the order of growth of a lower bound if start-ups take no time (T_s = 0)."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
