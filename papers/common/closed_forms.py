@@ -109,18 +109,17 @@ def rule_9_steps(n: int) -> Number:
 
     The distances of the other necklaces are summed by Burnside's lemma. For each of the n-1 powers
     R^e of R, the lemma adds the distances of all nodes that start with 1 and that R^e leaves
-    unchanged. The total is divided by n-1. If R^e has m cycles of length d on the
-    symbols 2..n, there are d^m m! such nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m
-    is the m-th harmonic number, and P(d) is the sum of gcd(j, d) over j = 1..d.
+    unchanged. The total is divided by n-1. If R^e has m cycles of length d on the symbols 2..n,
+    there are d^m m! such nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m is the m-th
+    harmonic number, and P(d) is the sum of gcd(j, d) over j = 1..d.
 
     The mean is derived as follows. A node that starts with 1 has the distance c + s from 12..n,
     where c is the number of cycles of two or more symbols, and s the number of symbols in these
-    cycles. A node
-    that R^e leaves unchanged permutes the m cycles of R^e. On average, this permutation has 1/l
-    cycles of length l. If applying the permutation l times shifts the symbols of these l cycles of
-    R^e by j positions, the node has gcd(j, d) cycles on these symbols. So the symbols 2..n form
-    H_m P(d)/d cycles on average. On average, one of these cycles is a single symbol, which counts
-    neither in c nor in s. So c is H_m P(d)/d - 1 on average, and s is n-2.
+    cycles. A node that R^e leaves unchanged permutes the m cycles of R^e. On average, this
+    permutation has 1/l cycles of length l. If applying the permutation l times shifts the symbols
+    of these l cycles of R^e by j positions, the node has gcd(j, d) cycles on these symbols. So the
+    symbols 2..n form H_m P(d)/d cycles on average. On average, one of these cycles is a single
+    symbol, which counts neither in c nor in s. So c is H_m P(d)/d - 1 on average, and s is n-2.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -137,8 +136,8 @@ def largest_branch(n: int) -> Number:
     """Return the size of the near-balanced tree's largest subtree, or an upper bound for n > 60.
 
     Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's largest subtree has (n-1)!
-    nodes that do not start with 1, and one node of each necklace (except {12..n}) whose nodes start
-    with 1.
+    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) whose
+    nodes start with 1, except {12..n}.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
@@ -147,7 +146,8 @@ def smallest_branch(n: int) -> Number:
     """Return the size of the near-balanced tree's smallest subtree, or a lower bound for n > 60.
 
     Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's smallest subtree has (n-1)!
-    nodes that do not start with 1, and one node of each necklace of n-1 nodes that start with 1.
+    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) of n-1
+    nodes that start with 1.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 

@@ -35,7 +35,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which lower bounds follow, in a vertex-transitive network.
+    """Counts of a vertex-transitive network from which lower bounds follow.
 
     Attributes:
         nodes: number of nodes.

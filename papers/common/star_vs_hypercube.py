@@ -65,7 +65,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the closed forms in ``which`` against counts by breadth-first search."""
+    """Check the closed forms ``which`` (`star`, `cube`) against counts by breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -151,7 +151,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return one empty tuple: bounds for one message do not depend on M or x."""
+    """Return one empty tuple: bounds for one message depend on no numbers of messages or copies."""
     return [()]
 
 
@@ -163,7 +163,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by a constant for all n and all ``amounts``."""
+    """Check that a quotient is bounded by a constant, for all n and tuples of `Amounts`."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -173,7 +173,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal are bounded for all n and all ``amounts``."""
+    """Check that a quotient and its reciprocal are bounded, for all n and tuples of `Amounts`."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 

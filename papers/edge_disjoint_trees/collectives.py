@@ -47,7 +47,7 @@ def check_transmissions(
 # Sections 4.1, 4.2 and 5: broadcasts of M messages
 
 
-#: Constructions of the catalogue with one spanning shortest-path tree.
+#: Starcast's constructions of one spanning shortest-path tree.
 SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
@@ -435,10 +435,11 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT never send two messages over a directed link in a step.
+    """Check that alltoalls along the trees EDT never send two messages over a link in a step.
 
-    Also check the order of messages. Each subtree must serve the destinations in the same order as
-    the previous subtree, rotated by R.
+    EDT are n-1 edge-disjoint trees, and opposite directions are different links. Also check the
+    order of messages. The destinations served by a tree must be the rotations (by R) of those that
+    the previous tree serves, in the same order.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)

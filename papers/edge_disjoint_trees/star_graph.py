@@ -250,7 +250,9 @@ def children_spg(labels: Perms) -> Mask:
 
 
 def children_edt(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to its children in each tree EDT (Def. 8).
+    """Return which dimensions lead from each node to its children in each edge-disjoint tree EDT.
+
+    Definition 8 defines the trees.
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -277,7 +279,9 @@ def children_edt(labels: Perms) -> Mask:
 
 
 def parents_edt(labels: Perms) -> NDArray[np.int64]:
-    """Return the dimension of each node's link to its parent in each tree EDT (Def. 8).
+    """Return the dimension of each node's link to its parent in each edge-disjoint tree EDT.
+
+    Definition 8 defines the trees.
 
     Returns:
         int64 ``[trees, nodes]``; 0 at the identity.
@@ -314,7 +318,7 @@ def _children_with_s1(labels: Perms) -> Mask:
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
     """Mark position m and the run of correctly placed symbols directly to the left of m.
 
-    The array ``m`` holds one position per node. Position n is to the left of position 2, and the
+    The array ``m`` contains one position per node. Position n is to the left of position 2, and the
     run ends before the first misplaced symbol.
 
     Returns:

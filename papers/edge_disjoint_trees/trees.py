@@ -63,9 +63,9 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree, for each port towards its parent.
+    """Return the smallest level of each node in each tree if a given port leads to its parent.
 
-    The argument ``levels`` holds the smallest level of each node in each tree, ``[trees, nodes]``.
+    The argument ``levels`` is the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -129,7 +129,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
+    """Check the dimensions to parents and children in the trees EDT against Definition 8."""
     symbols = stars.symbols(check)
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
@@ -154,7 +154,7 @@ EXAMPLES = (
 
 @checks("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
-    """Check the parents in EDT that the paper's worked examples state."""
+    """Check the parents in the edge-disjoint trees EDT that the paper's worked examples state."""
     for node, subtree, parent in EXAMPLES:
         rank = check.rank(node)
         port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
@@ -165,7 +165,9 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree l of EDT reaches every node over the root's link of dimension l."""
+    """Check that the l-th edge-disjoint tree reaches all nodes over the root's link of dimension l.
+
+    The trees are numbered l = 2..n."""
     check.passes(checkers.spanning, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
@@ -185,14 +187,14 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.1", given=edt_forests)
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that no directed link is in two subtrees of EDT."""
+    """Check that no directed link is in two of the edge-disjoint trees EDT."""
     if check.passes(checkers.rooted, forest):
         check.passes(checkers.edge_disjoint, forest)
 
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps each subtree of EDT to the next subtree, link by link."""
+    """Check that the rotation R maps each edge-disjoint tree to the next tree, link by link."""
     rotated_node = stars.rotation(check)
     rotated_dimension = stars.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
@@ -204,7 +206,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths to a node in EDT are internally node-disjoint.
+    """Check that the n-1 paths to a node in the edge-disjoint trees EDT share no inner node.
 
     Also check that each of these paths is at most 4 links longer than the node's distance.
     """
@@ -219,17 +221,17 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the depth of EDT is at most D_n + 4, where D_n is the diameter."""
+    """Check that the depth of the edge-disjoint trees EDT is at most the diameter plus 4."""
     if check.passes(checkers.spanning, forest):
         check.passes(checkers.height, forest, "<=", bound=diameter(check.n) + 4)
 
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
+    """Check whether the trees EDT have the smallest depth that n-1 edge-disjoint trees can have.
 
-    The depth is compared with a lower bound. In fact, EDT is not optimal on S_4, where there are
-    edge-disjoint trees of smaller depth.
+    The depth is compared with a lower bound. In fact, there are edge-disjoint trees of smaller
+    depth on S_4.
     """
     height = max(heights(forest))
     bound = least_depth(check)
@@ -309,10 +311,10 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps the depth-first traversals of EDT's subtrees to one another.
+    """Check that the rotation R maps the depth-first traversals of the trees EDT to one another.
 
-    For every h, R must map the h-th link in the traversal of a subtree to the h-th link in the
-    traversal of the next subtree. Also check that the h-th links of all traversals have different
+    For every h, R must map the h-th link in the traversal of a tree to the h-th link in the
+    traversal of the next tree. Also check that the h-th links of all traversals have different
     dimensions.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:

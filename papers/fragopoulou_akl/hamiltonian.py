@@ -67,7 +67,9 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the link types along the path T_j are the types along T_2, rotated j-2 times."""
+    """Check that the link types along the path T_j are the types along T_2, rotated j-2 times.
+
+    The type of a link is its dimension."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -92,9 +94,9 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types that links have after j-2 applications of the rotation R.
+    """Return the types (dimensions) that links have after j-2 applications of the rotation R.
 
-    The argument ``types`` gives the types before. Type i becomes (i+j-4) mod (n-1) + 2.
+    The argument ``types`` contains the types before. Type i becomes (i+j-4) mod (n-1) + 2.
     """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
@@ -142,8 +144,8 @@ def one_source(check: ClaimCheck) -> Schedule:
 def phase_1(check: ClaimCheck) -> None:
     """Check that phase 1 of algorithm 1, an allgather, is valid and takes (n-1)! steps.
 
-    In these steps, the message of a source must reach each node for which `arrives_in_phase_1`
-    returns 1 exactly once, and no other node.
+    In these steps, the message of a source must reach the nodes for which `arrives_in_phase_1`
+    returns 1, each exactly once, and no other nodes.
     """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
@@ -249,8 +251,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
-    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines which link
-    carries a message in phase 2 of algorithm 1; see `phase_2`.
+    The paper states (n-2)! messages, and one fewer on links of type (dimension) n. Rule 1 determines
+    which link carries a message in phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
     label_symbols = stars.symbols(check)
@@ -336,6 +338,8 @@ def sources(schedule: Schedule) -> NDArray[np.int32]:
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     """Return the type of link over which each row's sender received the message one step before.
+
+    The type of a link is its dimension.
 
     Returns:
         int64 ``[rows]``; 0 if the sender did not receive the message in that step.

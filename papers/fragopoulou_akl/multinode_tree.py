@@ -35,7 +35,7 @@ _ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
-    """A numbering m(x) of the nodes for algorithm 2.
+    """A numbering m(x) of the nodes, which determines the steps and links of algorithm 2.
 
     Attributes:
         m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
@@ -50,6 +50,8 @@ class Numbering(NamedTuple):
 
 class Generator(NamedTuple):
     """A node of N_k1, the first necklace at distance k, and the type v of its link to its parent.
+
+    A necklace is an orbit of the rotation R, and the type of a link is its dimension.
 
     The necklace's other nodes are the rotations of this node, and the types of the links to their
     parents are the rotations of v.
@@ -68,8 +70,9 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 def first_nodes_exist(check: ClaimCheck) -> None:
     """Check that each necklace, except {12..n}, has a possible first node for every link type.
 
-    A node can be the first node for a link type if its link of this type leads closer to 12..n.
-    Also check that starcast's numbering of the nodes follows section 3.2.
+    A necklace is an orbit of the rotation R. A node can be the first node for a link type if its
+    link of this type leads closer to 12..n. Also check that starcast's numbering of the nodes
+    follows section 3.2.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
@@ -139,7 +142,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
 
 @checks("FA.T8.1")
 def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
-    """Check that all links that algorithm 2 uses in a step are of different types."""
+    """Check that all links that algorithm 2 uses in a step are of different types (dimensions)."""
     for numbering in numberings(check):
         m = numbering.m[np.flatnonzero(numbering.m)]
         what = "different types of a step"
@@ -261,7 +264,7 @@ def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the type of the link from each node to its parent, given the nodes' numbers.
+    """Return the type (dimension) of the link from each node to its parent, given the numbers.
 
     In the paper's notation, v(x) = (m(x) - 1) mod (n-1) + 2.
     """

@@ -159,7 +159,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over balanced trees take ceil((n!-1)/(n-1)) steps, t_n transmissions.
+    """Check that scatters over balanced trees take ceil((n!-1)/(n-1)) steps and t_n transmissions.
 
     t_n is the sum of all distances from a node. Several roots are tried.
     """
@@ -302,10 +302,10 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
+    """Check that scatters over the perfectly balanced trees take ceil(M(n!-1)/(n-1)) steps.
 
-    Definition 15 defines the tree. M is the number of messages per node, a multiple of n-1. Also
-    check that all subtrees that contain a node carry the same number of the node's messages.
+    Definition 15 defines the trees. M is the number of messages per node, a multiple of n-1. Also
+    check that all trees that contain a node carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):

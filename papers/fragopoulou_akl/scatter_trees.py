@@ -83,11 +83,11 @@ def parent_function(
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return which dimensions j lead from each node that starts with 1 to a parent.
 
-    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The node and its
-    neighbour across j must both have the displacement j-2 (see `stars.displacements`). With
-    ``repeated``, the node's displacement may be less than j-2 by a multiple of its period. The
-    array ``c`` contains the image of each node under the translation that maps the tree's root to
-    12..n.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The array ``c``
+    contains the image of each node under the translation that maps the tree's root to 12..n. The
+    images of the node and of its neighbour across j must both have the displacement j-2 (see
+    `stars.displacements`). With ``repeated``, the displacement of the node's image may be less than
+    j-2 by a multiple of its period, the number of nodes in its necklace.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -507,7 +507,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have the same number of nodes.
+    """Check that all perfectly balanced trees (Definition 15) have the same number of nodes.
 
     The number must be the number of necklaces (orbits of the rotation R) other than {12..n}.
     """
@@ -520,7 +520,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.7", given=perfectly_balanced)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each subtree of Definition 15 is the rotation of the previous subtree."""
+    """Check that each tree of Definition 15 is the image of the previous tree under rotation."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, stars.rotation(check)] = stars.rotation_function(check.n)[before]
@@ -529,7 +529,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the type of the root's link over which a tree reaches each node.
+    """Return the type (dimension) of the root's link over which a tree reaches each node.
 
     Returns:
         int64 ``[nodes]``; 0 for the root and for nodes outside the tree.

@@ -82,7 +82,7 @@ def pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)), the messages per link if n-1 links share M(n!-1) evenly."""
+    """Return ceil(M(n!-1)/(n-1)), the messages per link if n-1 links share M(n!-1) messages."""
     return ceil_div(others(n, messages), n - 1)
 
 
