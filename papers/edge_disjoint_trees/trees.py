@@ -167,7 +167,8 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that the l-th edge-disjoint tree reaches all nodes over the root's link of dimension l.
 
-    The trees are numbered l = 2..n."""
+    The trees are numbered l = 2..n.
+    """
     check.passes(checkers.spanning, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:

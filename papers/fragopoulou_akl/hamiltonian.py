@@ -69,7 +69,8 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the link types along the path T_j are the types along T_2, rotated j-2 times.
 
-    The type of a link is its dimension."""
+    The type of a link is its dimension.
+    """
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -251,8 +252,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
-    The paper states (n-2)! messages, and one fewer on links of type (dimension) n. Rule 1 determines
-    which link carries a message in phase 2 of algorithm 1; see `phase_2`.
+    The paper states (n-2)! messages, and one fewer on links of type (dimension) n. Rule 1
+    determines which link carries a message in phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
     label_symbols = stars.symbols(check)
