@@ -118,7 +118,7 @@ def right_shifts(network: CachedTopology) -> Perms:
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the shifted roots R_i(Id) of the trees MT, for i = 1..n-1.
+    """Return the ranks of the shifted roots R_i(Id) of the n-1 spanning trees MT, for i = 1..n-1.
 
     The label of R_i(Id) consists of the first k symbols of the i-th row of `right_shifts`.
     """
@@ -174,7 +174,7 @@ GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
 #: Memory of a check that executes broadcasts of up to about 2D segments; D, the diameter, is
 #: O(degree).
 BROADCASTS = Memory(800, power=2)
-#: Memory of a check that executes an all-to-all broadcast.
+#: Memory of a check that executes an allgather.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
@@ -418,7 +418,7 @@ def optimal_bytes(n: int, k: int) -> Number:
 
 
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
-    """Return the all-port all-to-all broadcast along the tree SP and its images, level by level.
+    """Return the all-port allgather along the shortest-path tree SP and its images, level by level.
 
     There is one image for every cyclic shift of the dimensions 2..k, or 2..n for k = n-1; for k = 1
     there is only SP itself. Each message is divided among the images.
@@ -443,7 +443,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, an upper bound on the height of the trees MT (Theorem 7); D is the diameter."""
+    """Return 2D, an upper bound on the height of the spanning trees MT; D is the diameter."""
     return 2 * nk_diameter(n, k)
 
 
@@ -488,8 +488,9 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether the trees MT contain the links w -> v that a proof states to be in them.
 
-    The proof is in the source comment above this function. There is one entry per link and tree; it
-    is True if port k+s leads from w to v and the tree contains the link.
+    MT are n-1 spanning trees. The proof is in the source comment above this function. There is one
+    entry per link and tree. It is True if port k+s leads from w to v and the tree contains the
+    link.
 
     Returns:
         bool ``[pairs of link and tree]``.
@@ -516,7 +517,7 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound on the largest load of its links in MT."""
+    """Return, for each port 2..n, a lower bound on its largest load in the spanning trees MT."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 
@@ -530,7 +531,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound on how often the busiest node sends, in all trees MT together.
+    """Return a lower bound on how often the busiest node sends in all n-1 spanning trees MT.
 
     The source sends n-1 times. The node w in the proof above `contains_shared_links` sends
     t(n-k-t+1) times, for the value of t that maximizes this number.

@@ -26,7 +26,7 @@ from .common import MANY_TREES, ONE_TREE, height_bound
 
 
 def stated_height(n: int, k: int) -> int:
-    """Return 2D-1, the height of the trees MT as stated in the tables; D is the diameter."""
+    """Return 2D-1, the stated height of the spanning trees MT; D is the diameter."""
     return 2 * nk_diameter(n, k) - 1
 
 
@@ -51,8 +51,9 @@ def register_cells(
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check that a broadcast of m bytes in p segments on the tree SP takes D+p-1 slots.
 
-    In each slot, packets of m/p bytes are sent; D is the diameter. A one-port broadcast must take
-    at most n-1 times as many steps and bytes, and at least (n-1)m bytes.
+    SP is a shortest-path tree. In each slot, packets of m/p bytes are sent; D is the diameter. A
+    one-port broadcast must take at most n-1 times as many steps and bytes, and at least (n-1)m
+    bytes.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -72,7 +73,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the start-up time of the broadcast on the tree SP, and its order of growth.
+    """Check the start-up time of the broadcast on the shortest-path tree SP, and its order.
 
     The start-up time is the time for T_c = 0.
     """
@@ -85,7 +86,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the transmission time of the broadcast on the tree SP, and its order of growth.
+    """Check the transmission time of the broadcast on the shortest-path tree SP, and its order.
 
     The transmission time is the time for T_s = 0.
     """
@@ -99,7 +100,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP for all T_s and T_c."""
+    """Check the order of the broadcast time on the shortest-path tree SP for all T_s and T_c."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -116,9 +117,10 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the pipelined time on the tree SP and a stated order.
+    """Return the largest quotient of the time on the shortest-path tree SP and a stated order.
 
-    The time uses the best integer number of segments, and ``slot`` steps per slot. The order is
+    The time is that of a broadcast with the best integer number of segments and ``slot`` steps per
+    slot. The stated order is
     slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)); D is the diameter. The maximum is
     over sample values of T_s and m T_c.
     """
@@ -146,7 +148,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check that a broadcast on the trees MT takes h+p-1 slots, for p = 1 and 2 segments per tree.
 
-    h is the largest height of the trees, and must be at most 2D, where D is the diameter.
+    MT are n-1 spanning trees. Their largest height h must be at most 2D; D is the diameter.
     """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
@@ -163,7 +165,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast's start-up time on the trees MT.
+    """Check the order of growth of the broadcast's start-up time on the n-1 spanning trees MT.
 
     The start-up time is the time for T_c = 0.
     """
@@ -177,7 +179,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port transmission time on the trees MT.
+    """Check the order of growth of the all-port transmission time on the n-1 spanning trees MT.
 
     The transmission time is the time for T_s = 0. If there are many segments per tree, one more
     segment per tree adds a slot whose largest packet has c segments. The congestion c is the
@@ -194,7 +196,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port broadcast time on MT for all T_s and T_c."""
+    """Check the order of the all-port broadcast time on the n-1 spanning trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:
@@ -209,7 +211,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check whether one-port broadcasts on the trees MT take O(m T_c) transmission time, as stated.
 
-    m is the size of the message. All numbers of segments are considered.
+    MT are n-1 spanning trees, and m is the size of the message. All numbers of segments are
+    considered.
     """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
@@ -307,7 +310,10 @@ class TableLine:
 
 
 def one_port_height(n: int, k: int) -> Number:
-    """Return (n-1)(2D-1), the stated one-port start-ups on the trees MT; D is the diameter."""
+    """Return (n-1)(2D-1), the stated one-port start-ups on the spanning trees MT.
+
+    D is the diameter.
+    """
     return (n - 1) * stated_height(n, k)
 
 
@@ -324,7 +330,7 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the tree heights and link loads that determine the times in a row of Table 2.
 
-    The height of the tree SP must be the diameter D, and the height of the trees MT at most 2D. In
+    `common` describes the trees. The height of SP must be the diameter D, that of MT at most 2D. In
     the all-port model, the bytes must be at most m times `common.bytes_formula`. In the one-port
     model, they must be (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
     """

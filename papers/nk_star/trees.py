@@ -103,7 +103,8 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent.
 
-    In fact, only the converse holds, that the levels of adjacent nodes differ by at most 1.
+    SP is a shortest-path tree. In fact, only the converse holds, that the levels of adjacent nodes
+    differ by at most 1.
     """
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
@@ -118,7 +119,7 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the levels of adjacent nodes in the tree SP differ by at most 1."""
+    """Check that the levels of adjacent nodes in the shortest-path tree SP differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
     # Nodes outside a corrupted tree have the level -1. They are excluded, because -1 and the root's
@@ -129,7 +130,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether the levels of any two leaves of the tree SP differ by at most 1.
+    """Check whether the levels of any two leaves of the shortest-path tree SP differ by at most 1.
 
     In fact, the largest level of a leaf is the diameter, and the smallest is k, or 3 for k = 2 and
     n >= 4.
@@ -155,7 +156,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
-    """Check that in S_{4,2} all leaves of the tree SP are on the same level."""
+    """Check that in S_{4,2} all leaves of the shortest-path tree SP are on the same level."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=leaf)
@@ -247,7 +248,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
 def _count_reached(
     check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """Return how often each node is reached if the dimensions on the paths of SP are replaced.
+    """Return how often each node is reached if the dimensions on the paths of a tree are replaced.
 
     The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the symbols
     that a label lacks are kept in ascending order at every node.
@@ -312,13 +313,13 @@ many_trees = forests(MANY_TREES)
 
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
-    """Return the trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
+    """Return the shortest-path trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
     roots = common.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of links from R_i(Id) to Id in the tree SP(R_i(Id)), for i = 1..n-1."""
+    """Return the level of Id in the shortest-path tree with root R_i(Id), for i = 1..n-1."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
@@ -327,8 +328,8 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     """Check whether the congestion of the trees SP(R_i(Id)) is ceil(n/k) - 1, as stated.
 
-    The congestion is the largest number of trees that use the same directed link. In fact, it is 1
-    for k = 1, and otherwise max{2, min{k-1, n-k}}.
+    These are shortest-path trees with shifted roots. The congestion is the largest number of trees
+    that use the same directed link. In fact, it is 1 for k = 1, else max{2, min{k-1, n-k}}.
     """
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
@@ -360,8 +361,8 @@ def full_shift(check: ClaimCheck) -> None:
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that each tree MT(R_i(Id)) is spanning and has the undirected links of SP(R_i(Id)).
 
-    SP(R_i(Id)) is the tree SP with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id)) is
-    SP(R_i(Id)) after the path from Id to this root is reversed, which makes Id the root.
+    SP(R_i(Id)) is the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id))
+    is SP(R_i(Id)) after the path from Id to this root is reversed, which makes Id the root.
     """
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
@@ -388,7 +389,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     """Check that the path from R_i(Id) to Id in the tree SP(R_i(Id)) has k to D links.
 
-    D is the diameter, and R_i(Id) the shifted root of the tree, for i = 1..n-1.
+    D is the diameter, and R_i(Id) the shifted root of this shortest-path tree, for i = 1..n-1.
     """
     n, k = check.n_and_k
     lengths = path_lengths(check)
@@ -400,8 +401,8 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     """Check whether the height of each tree MT(R_i(Id)) is the diameter plus a path length.
 
-    The path leads from R_i(Id) to Id in the tree SP(R_i(Id)), for i = 1..n-1. In fact, the last
-    tree is one level lower if n = 2k-1.
+    The path leads from R_i(Id) to Id in the shortest-path tree SP(R_i(Id)), for i = 1..n-1. In
+    fact, the last tree is one level lower if n = 2k-1.
     """
     n, k = check.n_and_k
     i = np.arange(1, n)
@@ -418,7 +419,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
-    """Check whether the heights of the trees MT are at least k plus the diameter.
+    """Check whether the heights of the n-1 spanning trees MT are at least k plus the diameter.
 
     In fact, the last tree is one level lower than this bound if n = 2k-1.
     """

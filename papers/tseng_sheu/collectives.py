@@ -55,9 +55,9 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a function that yields executions of Algorithm 1, a broadcast along the trees L-hat.
+    """Return a function that yields executions of Algorithm 1, a broadcast along n-1 trees.
 
-    The trees L-hat are starcast's construction `multiple`. Section 4.2 of the paper describes the
+    The trees are starcast's construction `multiple`. Section 4.2 of the paper describes the
     one-port form of Algorithm 1.
     """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)

@@ -139,7 +139,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 def time_of_theorem2(check: ClaimCheck) -> None:
     """Check whether Algorithm 1 ends within Theorem 2's time in the one-port model.
 
-    The number of segments is the best one. Theorem 2's time is n-1 times that of Theorem 1.
+    The best number of segments is used. Theorem 2's time is n-1 times that of Theorem 1.
     """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
@@ -377,7 +377,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that in Algorithm 2's one-port allgather, the largest packets add up to n!-1 messages.
 
-    This is the number of messages in the transmission term of Lemma 2's bound.
+    The transmission term of Lemma 2's bound has the same number of messages.
     """
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
@@ -435,7 +435,7 @@ def transmission_improves(check: ClaimCheck) -> None:
 def startup_improves(check: ClaimCheck) -> None:
     """Check the start-ups of allgather algorithms in Table 2, and their orders of growth.
 
-    These are the algorithm on rotated Hamiltonian paths, Algorithm 2 in both port models, and
+    The algorithms are the one on rotated Hamiltonian paths, Algorithm 2 in both port models, and
     Misic's algorithm.
     """
     collectives.check_hamiltonian(check)

@@ -107,9 +107,10 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 def link_loads(
     network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many trees LC(x, DC(i, T)) use each directed link on each level.
+    """Return how many changed trees LC(x, DC(i, T)) use each directed link on each level.
 
-    Trees for all nodes x and for i = 0, .., changes - 1 are counted.
+    See `label_change` and `dimension_change`. The changed trees for all nodes x and for
+    i = 0, .., changes - 1 are counted.
 
     Returns:
         Two arrays: the loads of links from parent to child, int64 ``[levels, nodes, ports]``, and
@@ -326,7 +327,7 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 def heights_of_single_trees(check: ClaimCheck) -> None:
     """Check the heights that the paper states for two trees of Fragopoulou & Akl, reference [8].
 
-    These are the trees rotated-hamiltonian and necklace. Also check that the height of
+    The trees are rotated-hamiltonian and necklace. Also check that the height of
     rotated-hamiltonian has the order (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}

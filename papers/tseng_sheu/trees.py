@@ -193,7 +193,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a spanning tree, namely a greedy tree with a path reversed.
+    """Check that each of the n-1 trees L-hat is a greedy spanning tree with a path reversed.
 
     The path of the i-th tree is p_i, which `ShiftPath` defines.
     """
@@ -213,7 +213,7 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
-    """Check whether every tree L-hat has the height that Lemma 5 states.
+    """Check whether each of the n-1 spanning trees L-hat has the height that Lemma 5 states.
 
     In fact, one tree on S_3 is lower.
     """
@@ -249,7 +249,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the largest height of the trees L-hat is between D_n + n - 1 and 2 D_n.
+    """Check that the largest height of the spanning trees L-hat is in D_n + n - 1 .. 2 D_n.
 
     D_n is the diameter.
     """
@@ -261,7 +261,7 @@ def greatest_height(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that at most two of the trees L-hat use the same directed link."""
+    """Check that at most two of the n-1 spanning trees L-hat use the same directed link."""
     n = check.n
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
