@@ -356,8 +356,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 def _growing_allgather(check: ClaimCheck) -> Schedule:
     """Return an all-port allgather in which a message reaches one new node per port and step.
 
-    If a port can reach several new nodes, the node nearest to the source is chosen. A port that can
-    reach none is idle.
+    If a port can reach several new nodes, the node nearest to the source is chosen.
     """
     rows = []
     since = {0: 0}

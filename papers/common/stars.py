@@ -125,9 +125,9 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
-    In a necklace whose nodes start with 1, a generator is a node whose cycle of symbol 2 is
-    smallest. In any other necklace, it is the node with symbol 1 in position 2. The necklace of the
-    identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
+    Generators are the nodes with symbol 1 in position 2 or, in necklaces whose nodes start with 1,
+    the nodes with the smallest cycle of symbol 2. The necklace of the identity 12..n has no
+    generator, because symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()

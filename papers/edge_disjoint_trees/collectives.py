@@ -435,11 +435,10 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along the trees EDT never send two messages over a link in a step.
+    """Check that alltoalls along EDT never send two messages over a directed link in a step.
 
-    EDT are n-1 edge-disjoint trees, and opposite directions are different links. Also check the
-    order of messages. The destinations served by a tree must be the rotations (by R) of those that
-    the previous tree serves, in the same order.
+    EDT are n-1 edge-disjoint trees. Also check the order of messages. The destinations that a tree
+    serves must be the rotations of those that the previous tree serves, in the same order.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)

@@ -67,10 +67,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the link types along the path T_j are the types along T_2, rotated j-2 times.
-
-    The type of a link is its dimension.
-    """
+    """Check that the types (dimensions) of links on T_j are those on T_2, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -95,9 +92,9 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types (dimensions) that links have after j-2 applications of the rotation R.
+    """Return the types (dimensions) of links after j-2 rotations R, given the types before.
 
-    The argument ``types`` contains the types before. Type i becomes (i+j-4) mod (n-1) + 2.
+    Type i becomes (i+j-4) mod (n-1) + 2.
     """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
@@ -299,8 +296,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check that the allgather of section 4 takes n!-1 steps and n!(n!-1) transmissions.
 
-    Two schedules are executed. In the first, all sources use the same Hamiltonian cycle; in the
-    second, each source uses its own translation of the cycle.
+    Two schedules are executed: one Hamiltonian cycle for all sources, and one cycle per source.
     """
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
@@ -338,9 +334,7 @@ def sources(schedule: Schedule) -> NDArray[np.int32]:
 
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
-    """Return the type of link over which each row's sender received the message one step before.
-
-    The type of a link is its dimension.
+    """Return the dimension over which each row's message reached its sender one step before.
 
     Returns:
         int64 ``[rows]``; 0 if the sender did not receive the message in that step.

@@ -94,7 +94,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
     N_k1 must lead to the generator of N_(k-1)1, and each rotation of this link must lead to the
-    same rotation of that generator. `Generator` defines the generators.
+    same rotation of that generator.
     """
     neighbours = check.neighbours.T
     distance = check.distances()

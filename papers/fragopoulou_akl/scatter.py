@@ -500,10 +500,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
-    """Check that there are at most 2(n-1)! - 1 necklaces other than {12..n}.
-
-    A necklace is an orbit of the rotation R.
-    """
+    """Check that at most 2(n-1)! - 1 necklaces (orbits of the rotation R) differ from {12..n}."""
     h = len(np.unique(stars.leaders(check))) - 1
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)

@@ -199,10 +199,7 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 
 @cached
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
-    """Return random balanced trees that section 5.1 allows, uint8 ``[count, nodes]``.
-
-    A row contains the port of each node towards its parent.
-    """
+    """Return the parent ports of random trees that section 5.1 allows, uint8 ``[count, nodes]``."""
     generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
     return np.stack([_random_tree(network, rng) for rng in generators])
 
@@ -330,8 +327,7 @@ def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check whether the printed parent and children functions are inverse (Definition 13 or 15).
 
-    In fact, only the corrected functions are inverse. ``construction`` is `DEFINITION_13` or
-    `DEFINITION_15`.
+    In fact, only the corrected functions are inverse.
     """
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)

@@ -87,10 +87,7 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
 
 
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Return whether each link leads closer to 12..n, bool ``[nodes, types]``.
-
-    The distances from 12..n are computed by breadth-first search.
-    """
+    """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
     distance = check.distances()
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
@@ -307,11 +304,7 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 
 
 def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
-    """Return how many translations of a set of links contain each link.
-
-    Returns:
-        int64 ``[nodes * types]``, in order of the tails.
-    """
+    """Return how many translations of a set of links contain each, int64 ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
@@ -370,10 +363,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
 
 @checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
-    """Check that every necklace whose nodes do not start with 1 has n-1 nodes.
-
-    A necklace is an orbit of the rotation R.
-    """
+    """Check that necklaces (orbits of R) whose nodes do not start with 1 have n-1 nodes."""
     others = np.flatnonzero(stars.symbols(check)[:, 0] != 1)
     size = stars.return_times(check)[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=others)
@@ -398,7 +388,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check how a link that rule 4 lists changes the cycles of a node with at least two cycles.
 
-    The cycles of the two ends of the link are compared; `moves_of_rules` explains the rule.
+    `moves_of_rules` explains rule 4.
     """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))

@@ -425,9 +425,9 @@ class Bound:
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
-    """Yield schedules of the bound's collective, by all of starcast's algorithms that apply.
+    """Yield schedules of the bound's collective, by all algorithms and with various arguments.
 
-    Each algorithm is tried with several arguments. Schedules with too many rows are omitted.
+    Schedules with too many rows are omitted.
     """
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
@@ -447,8 +447,8 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts from which a lower bound follows, by breadth-first search.
 
     The counts are the largest distance from a source, and the number of messages that a node
-    receives. For the one-port model, they include the number of steps until all nodes are informed
-    if each step doubles the number of informed nodes.
+    receives. For the one-port model, they include the number of doublings from one informed node
+    to all nodes.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):

@@ -495,7 +495,7 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port allgather has more start-ups on the tree SP than on the trees MT.
 
-    `common` describes the trees. In fact, the allgather has fewer start-ups on SP.
+    In fact, it has fewer start-ups on SP. `common` describes the trees.
     """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))

@@ -57,8 +57,7 @@ def height(check: ClaimCheck, construction: str) -> int:
 def algorithm1(ports: str = "all") -> Provider[Execution]:
     """Return a function that yields executions of Algorithm 1, a broadcast along n-1 trees.
 
-    The trees are starcast's construction `multiple`. Section 4.2 of the paper describes the
-    one-port form of Algorithm 1.
+    The trees are starcast's construction `multiple`. Section 4.2 describes the one-port form.
     """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
@@ -67,7 +66,7 @@ def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
     """Return a function that yields executions of Algorithm 2, an allgather.
 
     Each source sends along the dimension changes of the tree that the construction ``base`` builds.
-    Section 5.2 of the paper describes the one-port form of Algorithm 2.
+    Section 5.2 of the paper describes the one-port form.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 

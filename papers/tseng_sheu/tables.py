@@ -191,7 +191,7 @@ def check_time_order(
 ) -> None:
     """Check that a time has the stated order of growth for the pairs (T_s, m T_c) of a claim.
 
-    The function ``applies`` returns whether the claim includes a pair (default: all pairs).
+    The function ``applies`` selects the pairs (default: all).
     """
     check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
@@ -378,8 +378,7 @@ def hamiltonian_startup(check: ClaimCheck) -> None:
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the number of messages per link in the allgather on rotated Hamiltonian paths.
 
-    The number must be at most ceil((n!-1)/(n-1)), one message per step, and have the stated order
-    of growth.
+    The number must be at most ceil((n!-1)/(n-1)), and have the stated order of growth.
     """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")

@@ -137,10 +137,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 ends within Theorem 2's time in the one-port model.
-
-    The best number of segments is used. Theorem 2's time is n-1 times that of Theorem 1.
-    """
+    """Check whether Algorithm 1 ends within Theorem 2's one-port time, n-1 times Theorem 1's."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -385,10 +382,7 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check that the two terms of Theorem 1's time have the orders of the terms of Lemma 1.
-
-    The terms are the start-up time and the transmission time.
-    """
+    """Check that Theorem 1's start-up and transmission times have the orders of Lemma 1's terms."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
