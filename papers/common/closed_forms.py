@@ -27,10 +27,10 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, the largest height of the trees L-hat of Tseng & Sheu 1997.
+    """Return D_n + n + g - 2, the largest height of Tseng & Sheu's multiple spanning trees.
 
-    This is the maximum of the heights in Lemma 5. D_n is the diameter of S_n, and g the largest
-    proper divisor of n.
+    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. D_n is the diameter of S_n,
+    and g the largest proper divisor of n.
     """
     # Testing divisors below 64 suffices: a huge n is always a power of two, and any other n is
     # small, because its topology is built.
@@ -81,8 +81,8 @@ def arrangements(n: int, k: int) -> Number:
 def starting_necklaces(n: int) -> int:
     """Return the number of necklaces of S_n whose nodes start with 1, except {12..n}.
 
-    The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
-    phi is Euler's function and m = (n-1)/d.
+    A necklace is an orbit of the rotation R. The number is the sum of phi(d) d^m m! over the
+    divisors d of n-1, divided by n-1, minus 1. Here phi is Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
     return int(fixed) // (n - 1) - 1
@@ -91,7 +91,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """Return how many necklaces of S_n consist of n-1 nodes that all start with 1.
 
-    The number is computed by Möbius inversion.
+    A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
@@ -100,26 +100,26 @@ def full_necklaces(n: int) -> int:
 def rule_9_steps(n: int) -> Number:
     """Return the number of steps of the alltoall by Rule 9 of Fragopoulou & Akl 1993.
 
-    The number is the sum of the distances of all necklaces from 12..n. It is exact up to n = 60.
-    For larger n it is an upper bound, because every node that starts with 1 is then counted as a
-    separate necklace.
+    The number is the sum of the distances of all necklaces (orbits of the rotation R) from 12..n.
+    It is exact up to n = 60. For larger n it is an upper bound, because every node that starts
+    with 1 is then counted as a separate necklace.
 
     Necklaces whose nodes do not start with 1 have n-1 nodes each. So the sum of their distances is
     the sum over their nodes, divided by n-1.
 
-    The distances of the other necklaces are summed by Burnside's lemma. Let R be the rotation. For
-    each of its n-1 powers R^e, the lemma adds the distances of those nodes that start with 1 and
-    that R^e leaves unchanged. The total is divided by n-1. If R^e has m cycles of length d on the
-    symbols 2..n, there are d^m m! such nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m
-    is the m-th harmonic number, and P(d) is the sum of gcd(j, d) over j = 1..d.
+    The distances of the other necklaces are summed by Burnside's lemma. For each of the n-1 powers
+    R^e of R, the lemma adds the distances of all nodes that start with 1 and that R^e leaves
+    unchanged. The total is divided by n-1. If R^e has m cycles of length d on the symbols 2..n,
+    there are d^m m! such nodes. Their mean distance is n - 3 + H_m P(d)/d, where H_m is the m-th
+    harmonic number, and P(d) is the sum of gcd(j, d) over j = 1..d.
 
-    The mean is derived as follows. A node that starts with 1 has the distance c + s, where c is the
-    number of cycles of two or more symbols, and s the number of symbols in these cycles. A node
-    that R^e leaves unchanged permutes the m cycles of R^e. On average, this permutation has 1/l
-    cycles of length l. If applying the permutation l times shifts the symbols of these l cycles of
-    R^e by j positions, the node has gcd(j, d) cycles on these symbols. So the symbols 2..n form
-    H_m P(d)/d cycles on average. On average, one of these cycles is a single symbol, which counts
-    neither in c nor in s. So c is H_m P(d)/d - 1 on average, and s is n-2.
+    The mean is derived as follows. A node that starts with 1 has the distance c + s from 12..n,
+    where c is the number of cycles of two or more symbols, and s the number of symbols in these
+    cycles. A node that R^e leaves unchanged permutes the m cycles of R^e. On average, this
+    permutation has 1/l cycles of length l. If applying the permutation l times shifts the symbols
+    of these l cycles of R^e by j positions, the node has gcd(j, d) cycles on these symbols. So the
+    symbols 2..n form H_m P(d)/d cycles on average. On average, one of these cycles is a single
+    symbol, which counts neither in c nor in s. So c is H_m P(d)/d - 1 on average, and s is n-2.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -135,8 +135,9 @@ def rule_9_steps(n: int) -> Number:
 def largest_branch(n: int) -> Number:
     """Return the size of the near-balanced tree's largest subtree, or an upper bound for n > 60.
 
-    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The subtree has (n-1)! nodes that do
-    not start with 1, and one node of each necklace (except {12..n}) whose nodes start with 1.
+    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's largest subtree has (n-1)!
+    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) whose
+    nodes start with 1, except {12..n}.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
@@ -144,8 +145,9 @@ def largest_branch(n: int) -> Number:
 def smallest_branch(n: int) -> Number:
     """Return the size of the near-balanced tree's smallest subtree, or a lower bound for n > 60.
 
-    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The subtree has (n-1)! nodes that do
-    not start with 1. It also has one node of each necklace that has n-1 nodes and starts with 1.
+    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's smallest subtree has (n-1)!
+    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) of n-1
+    nodes that start with 1.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
@@ -160,7 +162,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the near-balanced tree's largest subtree size divided by ceil((n!-1)/(n-1))."""
+    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), the least possible value."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -258,7 +260,8 @@ Time = Callable[[int, Number, Number], Number]
 class Pipeline:
     """A broadcast whose message is pipelined in p segments along trees of the given height.
 
-    A packet contains the fraction share/p of the message. A slot takes ``slot`` steps.
+    A packet contains the fraction ``share``/p of the message. The source starts to send a new
+    segment every ``slot`` steps.
     """
 
     height: Number
@@ -272,7 +275,7 @@ class Pipeline:
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return q^2, where q is the real number of segments that minimizes the time.
 
-        T_s must be positive.
+        T_s must be positive; b = m T_c is the transmission time of the message.
         """
         return divide((self.height - 1) * self.share * b, T_s)
 
@@ -298,7 +301,7 @@ class Pipeline:
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
-        """Return the exact minimum time over real numbers of segments, where b = m T_c."""
+        """Return the same minimum as `least`, computed exactly; b = m T_c."""
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
@@ -331,7 +334,7 @@ class Parameters(NamedTuple):
     def time_of(self, execution: Execution) -> NDArray[Any]:
         """Return the execution's time at each point of the grid.
 
-        A step takes as long as its largest packet.
+        Each step takes as long as the largest packet that is sent in it.
         """
         return self.time(execution.steps, execution.share)
 

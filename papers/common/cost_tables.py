@@ -202,7 +202,7 @@ _KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
 
 
 def read_tables(path: Path) -> dict[str, PaperTable]:
-    """Return the tables in a file; each key names the experiment that executes the table's rows."""
+    """Return the tables in a file, by the name of the experiment that executes their rows."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: _read_table(**fields) for name, fields in document.items()}
 

@@ -35,7 +35,7 @@ _MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
-    """The counts from which lower bounds follow, in a vertex-transitive network.
+    """Counts of a vertex-transitive network from which lower bounds follow.
 
     Attributes:
         nodes: number of nodes.
@@ -106,11 +106,11 @@ def catalogue_schedules(
     most_rows: int = _MAX_ROWS,
     bases: int | None = None,
 ) -> Iterator[Schedule]:
-    """Yield schedules of the catalogue's algorithms for a collective, for each of the given roots.
+    """Yield schedules of starcast's algorithms for a collective, for each of the given roots.
 
-    Each algorithm is tried with several arguments. Schedules with more than ``most_rows`` rows per
-    source are omitted. For the argument ``base``, at most ``bases`` constructions (default: all)
-    are tried.
+    Each algorithm of `algorithms_on` is tried with several values of its arguments. For an argument
+    ``base``, at most ``bases`` constructions (default: all) are tried. Schedules with more than
+    ``most_rows`` rows per source are omitted.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -300,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: the message's number, the copy's tree, and its turn in that tree."""
+    """One copy of a message: the numbers of its message and tree, and its turn in the tree."""
 
     message: int
     tree: int
@@ -354,7 +354,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather on Q_k that reaches up to one new node per port and step.
+    """Return an all-port allgather in which a message reaches one new node per port and step.
 
     If a port can reach several new nodes, the node nearest to the source is chosen.
     """
@@ -387,8 +387,8 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    In each step, all nodes send over the same port. A relative destination is the exclusive or of
-    source and destination; all sources serve the same relative destination at a time.
+    In each step, all nodes send over the same port. At any time, the exclusive or of source and
+    destination is the same for all units on their way.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -398,7 +398,8 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall on Q_k.
 
-    In each step, every port sends the unit with the longest remaining path to its destination.
+    In each step, each port sends one of the units that still have to cross it: the unit with the
+    longest remaining path.
     """
     rows = []
     left = {node: node for node in range(1, check.nodes)}

@@ -32,16 +32,15 @@ _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", 
 
 @cache
 def star(n: int) -> NetworkCounts:
-    """Return the counts of S_n from which lower bounds follow, in closed form."""
+    """Return the nodes, degree, diameter and sum of distances of S_n, by closed forms."""
     return NetworkCounts(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts of the smallest hypercube with at least n! nodes, in closed form.
+    """Return the same counts as `star` for the smallest hypercube with at least n! nodes.
 
-    Lower bounds follow from the counts. For huge n, the hypercube's dimension is not rounded up to
-    an integer.
+    For huge n, the hypercube's dimension is not rounded up to an integer.
     """
     # For huge n, log2 n! is not rounded up, because its fractional part is not computed exactly.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
@@ -59,14 +58,14 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps in which ``links`` links carry ``count`` units."""
+    """Return ceil(count/links), the fewest steps for ``count`` units at one per link and step."""
     return ceil(divide(count, links))
 
 
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the closed forms of `star` and `cube` against counts by breadth-first search."""
+    """Check the closed forms ``which`` (`star`, `cube`) against counts by breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -152,7 +151,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return ``[()]``: bounds for one message depend on no amounts such as M and x."""
+    """Return one empty tuple: bounds for one message depend on no numbers of messages or copies."""
     return [()]
 
 
@@ -164,7 +163,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by a constant for all n and all ``amounts``."""
+    """Check that a quotient is bounded by a constant, for all n and tuples of `Amounts`."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -174,7 +173,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal are bounded for all n and all ``amounts``."""
+    """Check that a quotient and its reciprocal are bounded, for all n and tuples of `Amounts`."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 
@@ -191,8 +190,9 @@ def compare(
 ) -> None:
     """Compare the orders of growth of lower bounds on S_n and on the hypercube, by table row.
 
-    The quotient that ``comparison`` names must be bounded from above and below, for each of
-    ``rows``. So the two bounds have the same order, or their orders differ by the factor log n.
+    For each of ``rows``, the quotient that ``comparison`` names must be bounded from above and
+    below by positive constants. So the two bounds have the same order, or their orders differ by
+    the factor log n.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

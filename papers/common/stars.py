@@ -125,7 +125,9 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
-    The necklace of the identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
+    Generators are the nodes with symbol 1 in position 2 or, in necklaces whose nodes start with 1,
+    the nodes with the smallest cycle of symbol 2. The necklace of the identity 12..n has no
+    generator, because symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()
@@ -144,12 +146,12 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
     """Return the displacement of each node (Definition 8).
 
-    The displacement is the number of rotations R that map the generator of the node's necklace to
-    the node.
+    The displacement is the number of times that the rotation R must be applied to the generator of
+    the node's necklace to reach the node.
 
     Returns:
-        int64 ``[nodes]``, counted from the first generator if there are several; -1 for the
-        identity node 12..n.
+        int64 ``[nodes]``, counted from the generator of lowest rank if there are several; -1 for
+        the identity node 12..n.
     """
     leader = leaders(network)
     rotated = rotation(network)
@@ -184,9 +186,9 @@ def branches(parent: Ranks, root: int) -> Ranks:
 
 
 def positions(rows: Perms) -> NDArray[np.int64]:
-    """Return the positions (from 1) of all symbols in each node, int64 ``[n, nodes]``.
+    """Return the position (from 1) of every symbol in each node, int64 ``[n, nodes]``.
 
-    Row s holds the positions of symbol s+1.
+    The row with index s contains the positions of symbol s+1.
     """
     return np.argsort(rows, axis=1).T + 1
 
@@ -194,7 +196,8 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 def rotation_function(n: int) -> NDArray[np.int64]:
     """Return the function r that the rotation R applies to symbols, int64 ``[n+1]``.
 
-    R applies r to positions and dimensions too. r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
+    R applies r to positions and dimensions too. r(0) = 0, r(1) = 1, r(n) = 2, and r(s) = s+1 for
+    any other s.
     """
     return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
 

@@ -47,7 +47,7 @@ def check_transmissions(
 # Sections 4.1, 4.2 and 5: broadcasts of M messages
 
 
-#: Constructions of the catalogue with one spanning shortest-path tree.
+#: Starcast's constructions of one spanning shortest-path tree.
 SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
@@ -89,7 +89,7 @@ def pipelined(tree: Forest, segments: int) -> Schedule:
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield shortest-path trees of the catalogue, then random shortest-path trees."""
+    """Yield shortest-path trees of starcast's constructions, then random shortest-path trees."""
     roots = check.roots()
     for root in (*roots[:3], roots[-1]):
         yield check.forest("greedy", root=root)
@@ -143,9 +143,9 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Both bounds limit the number of steps in which M messages can be broadcast. In fact, the bound
-    of section 4.2 is one step too large, because one message is broadcast in as many steps as the
-    diameter.
+    Each bound states how many steps a broadcast of M messages takes at least. In fact, the bound of
+    section 4.2 is one step too large, because a single message is broadcast in D steps, where D is
+    the diameter.
     """
     n = check.n
     messages = np.array(numbers_of_messages(n))
@@ -188,8 +188,8 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Check that many messages are broadcast n-1 times as fast along EDT as along one tree.
 
     EDT are n-1 edge-disjoint trees. For n-1 more messages, one tree must take n-1 times as many
-    additional steps as EDT. For a growing number of messages, the ratio of all steps tends to the
-    ratio of the additional steps.
+    additional steps as EDT. With more and more messages, the ratio of the total steps tends to this
+    ratio.
     """
     for messages in range(1, 2 * check.n):
         # Along one tree and along EDT, the number of additional steps for n-1 more messages is the
@@ -381,7 +381,7 @@ def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tree and the unit of each row in which the root sends.
+    """Return the tree number and the unit of each row in which the root sends.
 
     The rows are sorted by tree, then by step.
     """
@@ -437,8 +437,8 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that alltoalls along EDT never send two messages over a directed link in a step.
 
-    Also check the order of messages: in each subtree, the destinations must be the rotations of the
-    destinations in the previous subtree.
+    EDT are n-1 edge-disjoint trees. Also check the order of messages. The destinations that a tree
+    serves must be the rotations of those that the previous tree serves, in the same order.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)

@@ -1,9 +1,9 @@
 """Checks of Fragopoulou & Akl 1996, sections 4.3 and 4.4: broadcast and allgather under faults.
 
-Every message is sent in several copies, each in its own tree. The first part determines which
-copies of a broadcast message cannot reach a node because of faults. As in the paper, a node
-forwards a copy in a tree only if the copy arrived in that tree. The simulator is less strict: a
-node that holds a unit can send the unit in every tree.
+Every message is sent in several copies, each along its own tree. The first part of the module
+determines which copies of a broadcast message cannot reach a node because of faults. As in the
+paper, a node forwards a copy along a tree only if the copy arrived along that tree. The simulator
+is less strict: a node that has received a unit can send it along every tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,11 +39,11 @@ def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
 
 
 class PossibleFaults:
-    """All nodes and links that can be faulty, numbered from 0; the source is healthy.
+    """All nodes and links that can be faulty (all but the source), numbered from 0.
 
     Attributes:
         network: the topology.
-        source: rank of the source, which is healthy.
+        source: rank of the source, which is never faulty.
         nodes: the other nodes in rank order, numbered 0, 1, ..
         links: the two ends of each link, lower rank first; links are numbered after the nodes.
         of_link: number of the link at a port and node, int64 ``[ports, nodes]``.
@@ -78,7 +78,7 @@ class PossibleFaults:
         return self.links[number - len(self.nodes)]
 
     def describe(self, numbers: Iterable[int]) -> str:
-        """Return the labels of the nodes and links in a set of faults."""
+        """Return the labels of the nodes and links with the given numbers, as text."""
         faults = [self.fault(int(number)) for number in numbers]
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
@@ -241,11 +241,11 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
 
 
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
-    """Check that every healthy node receives every message if there are copies - 1 faults.
+    """Check that every healthy node receives every message despite any ``copies`` - 1 faults.
 
-    The statement follows for all sets of faults if no single fault blocks two copies of a message
-    on their way to the same node. In addition, sets of copies - 1 faults (all, or a random sample)
-    are tried, and some of these sets are executed.
+    This is true if no single fault blocks two copies of a message on their way to the same node. In
+    addition, sets of ``copies`` - 1 faults (all, or a random sample) are tried, and schedules are
+    executed with some of these sets.
     """
     schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
@@ -367,10 +367,11 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the paper's example, in which four subtrees carry two packets of equally many messages.
+    """Check the paper's example, a broadcast in two copies along four subtrees.
 
-    Also check that if a message is sent along two subtrees (any pair is tried), all healthy nodes
-    receive it despite any single fault.
+    The messages must form two packets of equal size, and each packet must use two of the subtrees.
+    Also check, for every pair of subtrees, that a message sent along both reaches all healthy nodes
+    despite any single fault.
     """
     for messages in (2, 4):
         schedule = execute_copies(check, "broadcast", messages, 2).schedule
@@ -400,10 +401,10 @@ def example(check: ClaimCheck) -> None:
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Check whether healthy nodes receive all messages in an allgather under at most n-2 faults.
+    """Check whether all healthy nodes receive all messages of an allgather despite n-2 faults.
 
-    The allgather is executed with acknowledgements, as described in the paper, and, as the
-    correction, in fixed steps without acknowledgements.
+    The allgather is executed with acknowledgements, as the paper describes it. The correction of
+    the claim is an execution in fixed steps, without acknowledgements.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()
@@ -420,8 +421,8 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
 def _first_missing(simulation: Simulation) -> dict[str, int | str]:
     """Return the first node that misses a message, and the message's source.
 
-    The result holds both as keyword arguments for a finding. If no message is missing, the result
-    is empty.
+    The result is a dictionary of keyword arguments for methods of `ClaimCheck`. It is empty if no
+    message is missing.
     """
     if simulation.missing == 0 or not simulation.undelivered:
         return {}

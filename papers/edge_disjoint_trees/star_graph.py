@@ -166,7 +166,7 @@ def necklaces(check: ClaimCheck) -> None:
 
 
 def first_misplaced(labels: Perms) -> NDArray[np.int64]:
-    """Return fmr(x, k), the first misplaced position of x in the order k+1, .., n, 2, .., k.
+    """Return fmr(x, k) for each node x: its first misplaced position in the order k+1..n, 2..k.
 
     Position j is misplaced if x_j != j; k is the position of symbol 1.
 
@@ -221,7 +221,7 @@ def children_outside_s1(labels: Perms) -> Mask:
 
 
 def children_spt(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to its children in the tree SPT.
+    """Return which dimensions lead from each node to its children in the shortest-path tree SPT.
 
     Returns:
         bool ``[ports, nodes]``.
@@ -234,8 +234,9 @@ def children_spt(labels: Perms) -> Mask:
 def children_spg(labels: Perms) -> Mask:
     """Return which dimensions lead from each node to its children in each subtree of SPG.
 
-    In subtree l, a node with symbol 1 in position l also has a child that starts with 1, unless the
-    node is a neighbour of the root.
+    SPG is the paper's graph of n-1 shortest-path trees, called its subtrees. In subtree l, a node
+    with symbol 1 in position l also has a child that starts with 1, unless the node is a
+    neighbour of the root.
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -249,7 +250,9 @@ def children_spg(labels: Perms) -> Mask:
 
 
 def children_edt(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to its children in each subtree of EDT (Def. 8).
+    """Return which dimensions lead from each node to its children in each edge-disjoint tree EDT.
+
+    Definition 8 defines the trees.
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -276,7 +279,9 @@ def children_edt(labels: Perms) -> Mask:
 
 
 def parents_edt(labels: Perms) -> NDArray[np.int64]:
-    """Return the dimension of each node's link to its parent in each subtree of EDT (Def. 8).
+    """Return the dimension of each node's link to its parent in each edge-disjoint tree EDT.
+
+    Definition 8 defines the trees.
 
     Returns:
         int64 ``[trees, nodes]``; 0 at the identity.
@@ -300,10 +305,10 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to its children, including a child in S^1.
+    """Return which dimensions lead from each node to children, including one that starts with 1.
 
     These are the dimensions of `children_outside_s1` and, except for neighbours of the identity,
-    the dimension k that leads to S^1.
+    the dimension k, which leads to a node that starts with 1; k is the position of symbol 1.
     """
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)
@@ -313,7 +318,7 @@ def _children_with_s1(labels: Perms) -> Mask:
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
     """Mark position m and the run of correctly placed symbols directly to the left of m.
 
-    The array ``m`` holds one position per node. Position n is to the left of position 2, and the
+    The array ``m`` contains one position per node. Position n is to the left of position 2, and the
     run ends before the first misplaced symbol.
 
     Returns:
@@ -333,8 +338,7 @@ def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
-    The neighbour across dimension d is a child if the neighbour's link to its parent has dimension
-    d.
+    The neighbour across dimension d is a child if its own link to its parent has dimension d.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)

@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of growth of a hypercube's degree and diameter for n! nodes."""
+    """Return n log2 n, the order of the degree and diameter of a hypercube with n! nodes."""
     return n * log2(n)
 
 
@@ -51,8 +51,8 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
     """Return units/links + links, the order of growth of `pipeline_steps`.
 
-    The argument ``links`` is the degree of the network, or its order of growth; the diameter has
-    the same order.
+    The argument ``links`` is the degree of the network, or the order of growth of the degree. The
+    diameter has the same order as the degree.
     """
     return divide(units, links) + links
 
@@ -145,7 +145,7 @@ def allgather_and_scatter_steps(check: ClaimCheck) -> None:
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check whether alltoalls take fewer steps on hypercubes, by a factor of log n, as stated.
 
-    In fact the quotient of the lower bounds on S_n and on hypercubes is bounded.
+    In fact, the lower bounds on S_n and on hypercubes differ only by a constant factor.
     """
     check_counts(check)
     compare(check, "star / hypercube / log n", ALLTOALL_TIME)

@@ -40,11 +40,10 @@ def least_depth(network: CachedTopology) -> int:
     """Return a lower bound on the depth of n-1 edge-disjoint trees rooted at the identity.
 
     The depths 1, 2, .. are tried; the result is the first depth that is not ruled out. An
-    assignment gives a node a parent in each tree, and the node is one level deeper than its parent.
-    Assignments that would put the node deeper than the tried depth are excluded. The remaining
-    assignments determine the node's minimum level in each tree. If this level rises, assignments of
-    the node's neighbours may be excluded too. If a node has no assignment left, the tried depth is
-    ruled out.
+    assignment gives a node a parent in each tree, which puts the node one level below this parent.
+    Assignments that put the node below the tried depth are excluded. The remaining assignments
+    determine the node's minimum level in each tree. If this level rises, assignments of the node's
+    neighbours may be excluded too. If a node has no assignment left, the tried depth is ruled out.
     """
     return next(depth for depth in count(1) if _is_possible(network, depth))
 
@@ -64,9 +63,9 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree, for each port towards its parent.
+    """Return the smallest level of each node in each tree if a given port leads to its parent.
 
-    The argument ``levels`` holds the smallest level of each node in each tree, ``[trees, nodes]``.
+    The argument ``levels`` is the smallest level of each node in each tree, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -79,7 +78,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether the reasoning of `least_depth` leaves trees of this depth possible."""
+    """Return whether the argument of `least_depth` does not rule out trees of this depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -114,14 +113,14 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return the forest EDT with the given root, and record whether it has n-1 trees."""
+    """Return the forest of edge-disjoint trees EDT, and record whether it has n-1 trees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
 
 
 def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield the forest EDT rooted at the identity."""
+    """Yield the forest of the edge-disjoint trees EDT rooted at the identity."""
     yield edt(check)
 
 
@@ -130,7 +129,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
+    """Check the dimensions to parents and children in the trees EDT against Definition 8."""
     symbols = stars.symbols(check)
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
@@ -155,7 +154,7 @@ EXAMPLES = (
 
 @checks("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
-    """Check the parents in EDT that the paper's worked examples state."""
+    """Check the parents in the edge-disjoint trees EDT that the paper's worked examples state."""
     for node, subtree, parent in EXAMPLES:
         rank = check.rank(node)
         port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
@@ -166,7 +165,10 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree l of EDT reaches every node over the root's link of dimension l."""
+    """Check that the l-th edge-disjoint tree reaches all nodes over the root's link of dimension l.
+
+    The trees are numbered l = 2..n.
+    """
     check.passes(checkers.spanning, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
@@ -186,14 +188,14 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.1", given=edt_forests)
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that no directed link is in two subtrees of EDT."""
+    """Check that no directed link is in two of the edge-disjoint trees EDT."""
     if check.passes(checkers.rooted, forest):
         check.passes(checkers.edge_disjoint, forest)
 
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps each subtree of EDT to the next subtree, link by link."""
+    """Check that the rotation R maps each edge-disjoint tree to the next tree, link by link."""
     rotated_node = stars.rotation(check)
     rotated_dimension = stars.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
@@ -205,7 +207,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths to a node in EDT are internally node-disjoint.
+    """Check that the n-1 paths to a node in the edge-disjoint trees EDT share no inner node.
 
     Also check that each of these paths is at most 4 links longer than the node's distance.
     """
@@ -220,17 +222,17 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the depth of EDT is at most D_n + 4, where D_n is the diameter."""
+    """Check that the depth of the edge-disjoint trees EDT is at most the diameter plus 4."""
     if check.passes(checkers.spanning, forest):
         check.passes(checkers.height, forest, "<=", bound=diameter(check.n) + 4)
 
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Check whether EDT has the smallest depth that n-1 edge-disjoint trees can have.
+    """Check whether the trees EDT have the smallest depth that n-1 edge-disjoint trees can have.
 
-    The depth is compared with a lower bound and, on S_4, with trees that are less deep. In fact,
-    these trees on S_4 show that EDT is not optimal there.
+    The depth is compared with a lower bound. In fact, there are edge-disjoint trees of smaller
+    depth on S_4.
     """
     height = max(heights(forest))
     bound = least_depth(check)
@@ -249,10 +251,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
-    """Return the depth of three trees on S_4 that are less deep than EDT.
+    """Return the depth of three trees on S_4 that are less deep than the trees EDT.
 
-    The trees are `_LOWER_TREE` and its rotations. The result is None if the trees lack a property
-    that the claim requires.
+    The trees are `_LOWER_TREE` and its rotations. The result is None if they are not edge-disjoint
+    spanning trees, each with one child of the root.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))
@@ -310,10 +312,10 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps the depth-first traversals of EDT's subtrees to one another.
+    """Check that the rotation R maps the depth-first traversals of the trees EDT to one another.
 
-    For every h, R must map the h-th link in the traversal of a subtree to the h-th link in the
-    traversal of the next subtree. Also check that the h-th links of all traversals have different
+    For every h, R must map the h-th link in the traversal of a tree to the h-th link in the
+    traversal of the next tree. Also check that the h-th links of all traversals have different
     dimensions.
     """
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
@@ -351,7 +353,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that translated links of different dimensions are never the same link."""
+    """Check that translations never map links of different dimensions to the same link."""
     images = stars.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)

@@ -43,8 +43,8 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that j-2 rotations map a Hamiltonian path T_2 to a Hamiltonian path T_j.
 
-    T_j visits the nodes with symbol 1 in position j. The forest's path T_2 must be mapped to the
-    forest's T_j; random paths are tried as well.
+    T_j visits the nodes with symbol 1 in position j. The path T_2 of the forest must be mapped to
+    the path T_j of the forest. Random paths T_2 are tried as well.
     """
     rotations = stars.rotations(check)
     label_symbols = stars.symbols(check)
@@ -67,7 +67,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the link types along the path T_j are the types along T_2, rotated j-2 times."""
+    """Check that the types (dimensions) of links on T_j are those on T_2, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -92,7 +92,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types of links after j-2 rotations R, given the types before.
+    """Return the types (dimensions) of links after j-2 rotations R, given the types before.
 
     Type i becomes (i+j-4) mod (n-1) + 2.
     """
@@ -140,10 +140,10 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check that phase 1 of algorithm 1, an allgather, takes (n-1)! steps without a conflict.
+    """Check that phase 1 of algorithm 1, an allgather, is valid and takes (n-1)! steps.
 
-    After these steps, the message of a source must have reached exactly the nodes of
-    `arrives_in_phase_1`, once each.
+    In these steps, the message of a source must reach the nodes for which `arrives_in_phase_1`
+    returns 1, each exactly once, and no other nodes.
     """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)
@@ -185,9 +185,9 @@ def _check_no_conflict(
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 of algorithm 1, an allgather, takes the stated steps and obeys rule 1.
 
-    Phase 2 must follow phase 1 and take ceil(((n-1)!-1)/(n-1)) steps, without a conflict. By rule
-    1, a node with the first symbol of a source receives the source's message from the neighbour
-    that starts with the last symbol of the source.
+    Phase 2 must follow phase 1, be valid and take ceil(((n-1)!-1)/(n-1)) steps. By rule 1, a node
+    that has the same first symbol as a source receives the source's message from the neighbour that
+    starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = stars.symbols(check)
@@ -214,9 +214,10 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that a message's incoming link type and step determine its outgoing type in phase 1.
+    """Check that nodes can forward messages in phase 1 of algorithm 1 without knowing the source.
 
-    So a node of algorithm 1 can forward a message without knowing the message's source.
+    The step, and the type of the link over which a message arrives, must determine the type of the
+    link over which the message leaves.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -248,8 +249,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
-    The paper states (n-2)! messages, and one fewer on links of type n. Rule 1 determines the links
-    of phase 2 of algorithm 1; see `phase_2`.
+    The paper states (n-2)! messages, and one fewer on links of type (dimension) n. Rule 1
+    determines which link carries a message in phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n
     label_symbols = stars.symbols(check)
@@ -325,18 +326,18 @@ def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
 
 
 def sources(schedule: Schedule) -> NDArray[np.int32]:
-    """Return the source of each row's message, as a rank; 0 in a symmetric schedule.
+    """Return the rank of the source of each row's message; 0 in a symmetric schedule.
 
-    Every source must have exactly one message.
+    The schedule must have exactly one message per source.
     """
     return np.zeros_like(schedule.unit) if schedule.symmetric else schedule.unit
 
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
-    """Return the link type over which each row's message reached the row's sender one step before.
+    """Return the dimension over which each row's message reached its sender one step before.
 
     Returns:
-        int64 ``[rows]``; 0 for messages that did not arrive in that step.
+        int64 ``[rows]``; 0 if the sender did not receive the message in that step.
     """
     count = check.nodes
     step = part.step.astype(np.int64)
@@ -414,6 +415,6 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
     """Check that M overlapping executions of algorithm 1 take ceil(M(n!-1)/(n-1)) steps in total.
 
-    Together they are an allgather of M messages per node.
+    Together, the executions are an allgather of M messages per node.
     """
     check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

@@ -1,10 +1,11 @@
 """Checks of Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST and algorithm 2.
 
-MBST is a spanning tree built from necklaces (starcast's construction `necklace`). Algorithm 2 is an
-allgather along the tree's translates, and Theorem 8 states why it has no conflict.
+MBST is a spanning tree built from necklaces, the orbits of the rotation R (starcast's construction
+`necklace`). Algorithm 2 is an allgather along the translations of this tree. Theorem 8 states why
+two messages never use the same directed link in a step.
 
 The paper does not specify the order of necklaces at the same distance, nor which of several nodes
-of a necklace comes first. Its claims are therefore checked for the numbering of nodes used by
+of a necklace comes first. So the paper's claims are checked for the numbering of nodes used by
 starcast's `necklace` (derived from the schedule of algorithm 2), and for random numberings that
 section 3.2 and Appendix B allow.
 """
@@ -34,11 +35,11 @@ _ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
-    """A numbering m(x) of the nodes for algorithm 2.
+    """A numbering m(x) of the nodes, which determines the steps and links of algorithm 2.
 
     Attributes:
         m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
-        name: the numbering's name in findings.
+        name: the numbering's name in recorded evidence.
         schedule: the schedule from which the numbering was read, or an empty string.
     """
 
@@ -48,10 +49,12 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The node that generates N_k1, the first necklace at distance k, and a link type v.
+    """A node of N_k1, the first necklace at distance k, and the type v of its link to its parent.
 
-    The link of type v leads from this node to its parent. The necklace's other nodes are rotations
-    of the node, and the types of the links to their parents are rotations of v.
+    A necklace is an orbit of the rotation R, and the type of a link is its dimension.
+
+    The necklace's other nodes are the rotations of this node, and the types of the links to their
+    parents are the rotations of v.
     """
 
     node: int
@@ -67,8 +70,9 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 def first_nodes_exist(check: ClaimCheck) -> None:
     """Check that each necklace, except {12..n}, has a possible first node for every link type.
 
-    A node can be the first node for a link type if its link of this type leads closer to 12..n.
-    Also check that starcast's numbering of the nodes follows section 3.2.
+    A necklace is an orbit of the rotation R. A node can be the first node for a link type if its
+    link of this type leads closer to 12..n. Also check that starcast's numbering of the nodes
+    follows section 3.2.
     """
     closer = star_graph.moves_closer(check)
     rotated = stars.rotation(check)
@@ -89,7 +93,8 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check that links lead from the first necklace at distance k to the first at distance k-1.
 
     In the paper, these necklaces are N_k1 and N_(k-1)1. The link of type v from the generator of
-    N_k1 must lead to the generator of N_(k-1)1, and the same must hold for the rotations of both.
+    N_k1 must lead to the generator of N_(k-1)1, and each rotation of this link must lead to the
+    same rotation of that generator.
     """
     neighbours = check.neighbours.T
     distance = check.distances()
@@ -137,7 +142,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
 
 @checks("FA.T8.1")
 def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
-    """Check that all links that algorithm 2 uses in a step are of different types."""
+    """Check that all links that algorithm 2 uses in a step are of different types (dimensions)."""
     for numbering in numberings(check):
         m = numbering.m[np.flatnonzero(numbering.m)]
         what = "different types of a step"
@@ -186,9 +191,8 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 def numbers_of_parents(check: ClaimCheck) -> None:
     """Check whether a node's number exceeds the number of its parent by n-1 or more, as stated.
 
-    Nodes whose parent is 12..n are not compared. In fact, the parent is in an earlier cluster, but
-    the difference can be smaller than n-1. A cluster is the set of nodes that receive the message
-    in the same step.
+    Nodes whose parent is 12..n are not compared. In fact, the difference can be smaller than n-1,
+    but the parent receives the message in an earlier step than the node.
     """
     numbering = scheduled_numbering(check)
     m = numbering.m
@@ -231,7 +235,7 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Return the numbering of nodes that the schedule of algorithm 2 implies.
+    """Return the numbering of nodes that follows from starcast's schedule of algorithm 2.
 
     A node that receives the message in step i over a link of type v has the number
     m = (i-1)(n-1) + v - 1.
@@ -244,7 +248,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of nodes by algorithm 2's schedule, then random valid numberings."""
+    """Yield the `scheduled_numbering`, then random numberings that the paper allows."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         m = random_numbering(check, seed)
@@ -260,7 +264,7 @@ def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the type of the link from each node to its parent, given the nodes' numbers.
+    """Return the type (dimension) of the link from each node to its parent, given the numbers.
 
     In the paper's notation, v(x) = (m(x) - 1) mod (n-1) + 2.
     """
@@ -279,14 +283,13 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generators of the necklaces N_k1, by distance k.
+    """Return the generators of the necklaces N_k1, by distance k; see `Generator`.
 
-    N_k1 is the first necklace at distance k. For odd n, the largest distance has no generator.
-
-    For k <= n-1, the generator has the cycle (k+1, k, .., 2, 1), and the link type v is the first
-    symbol of the generator's label. For k >= n, the symbols n, n-1, .., 1 are divided, in this
-    order, into k+1-n cycles of two symbols and a last cycle of all other symbols. Here v is the
-    smallest symbol of the last cycle of two symbols.
+    For odd n, the largest distance has no generator. For k <= n-1, the generator has the cycle
+    (k+1, k, .., 2, 1), and the link type v is the first symbol of the generator's label. For
+    k >= n, the symbols n, n-1, .., 1 are divided, in this order, into k+1-n cycles of two symbols
+    and a last cycle of all other symbols. Then v is the smallest symbol of the last cycle of two
+    symbols.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -343,8 +346,9 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """Check that a numbering of the nodes follows section 3.2.
 
-    Nodes must be numbered distance by distance, and within a distance necklace by necklace,
-    beginning with N_k1. Each node of a necklace must be the rotation of the previous node.
+    Nodes must be numbered in order of their distance from 12..n and, at each distance k, necklace
+    by necklace, beginning with N_k1. Each node of a necklace must be the rotation of the previous
+    node. The link that a number determines must lead closer to 12..n.
     """
     of = numbering.schedule
     m = numbering.m
@@ -415,8 +419,8 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 def listed_nodes(check: ClaimCheck, last: int) -> int:
     """Count the nodes at distance K-1 on the necklaces that Appendix B lists; K is the diameter.
 
-    A necklace consists of the rotations of one node. This node has a cycle of 1 and the symbols
-    2..last in any order, and the symbols after ``last`` form cycles of two consecutive symbols.
+    Each of these necklaces consists of the rotations of a node with the following cycles: one of 1
+    and the symbols 2..last in any order, and cycles of two consecutive symbols after ``last``.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -428,9 +432,9 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    The argument ``parity`` holds l, which is 4 for even n and 3 for odd n, and the necklaces of
-    `listed_nodes` as text. These necklaces alone must have at least (l-1)!(n-1) nodes at distance
-    K-1. In fact, for n = l only half of the stated number is certain.
+    The argument ``parity`` consists of l, which is 4 for even n and 3 for odd n, and of the
+    necklaces of `listed_nodes` as text. These necklaces alone must have at least (l-1)!(n-1) nodes
+    at distance K-1. In fact, for n = l there are only half as many.
     """
     n = check.n
     last, necklaces = parity

@@ -61,13 +61,13 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return a few of the check's sample roots, from which scatters are executed."""
+    """Return about four of the check's sample roots, as roots of scatters."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
-    """Yield random balanced trees that section 5.1 allows, each with its name."""
+    """Yield random balanced trees, as section 5.1 allows them, each with a name."""
     for number, row in enumerate(random_trees(check, RANDOM_TREES)):
         yield Forest(check.topology, row[None]), f"drawn-{number}"
 
@@ -91,10 +91,11 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of its tree, and check the order in which the root sends.
+    """Check that a scatter uses the links of its tree, and that the root sends by rule 5 or rule 8.
 
     By rule 5, the root sends into all subtrees at once, to the farthest nodes of each subtree
-    first. With ``in_turn``, the root serves one subtree after the other, by rule 8.
+    first. With ``in_turn``, rule 8 is checked, by which the root serves one subtree after the
+    other.
     """
     place = {"root": schedule.root, "of": schedule}
     receiver = schedule.receiver
@@ -118,9 +119,9 @@ def check_furthest_first(
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
-    """Return a scatter by rule 5 down a tree, in a random order where the rule leaves a choice.
+    """Return a scatter by rule 5 down a tree, with random choices where the rule allows them.
 
-    Rule 5 does not order the nodes of one subtree and level.
+    Rule 5 does not specify the order of nodes on the same level of the same subtree.
     """
 
     def create() -> Schedule:
@@ -141,8 +142,8 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
 def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     """Yield spanning trees with their names.
 
-    These are trees of the catalogue and random trees, both at several roots, and trees of section
-    5.1 with random choices.
+    The trees are built by starcast's constructions or at random, each at several roots. The random
+    trees of `random_balanced_trees` follow.
     """
     names = list(_SINGLE_TREES)
     if check.nodes <= _LONG_TREE_NODES:
@@ -158,10 +159,9 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over the balanced trees take ceil((n!-1)/(n-1)) steps.
+    """Check that scatters over balanced trees take ceil((n!-1)/(n-1)) steps and t_n transmissions.
 
-    The scatters must take t_n transmissions, where t_n is the sum of all distances from a node.
-    Several roots are tried.
+    t_n is the sum of all distances from a node. Several roots are tried.
     """
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
@@ -278,8 +278,8 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check how many steps a scatter of M messages per node takes over the near-balanced tree.
 
-    The number must be M times the size of the tree's largest subtree, and the number divided by the
-    lower bound must have the stated order of growth. Definition 13 defines the tree.
+    The number must be M times the size of the largest subtree of the root. Also check the order of
+    growth of the number divided by the lower bound. Definition 13 defines the tree.
     """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
@@ -302,10 +302,10 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over the perfectly balanced tree take ceil(M(n!-1)/(n-1)) steps.
+    """Check that scatters over the perfectly balanced trees take ceil(M(n!-1)/(n-1)) steps.
 
-    Definition 15 defines the tree, and M is a multiple of n-1. Also check the paths of the
-    messages. All trees that contain a node must carry the same number of the node's messages.
+    Definition 15 defines the trees. M is the number of messages per node, a multiple of n-1. Also
+    check that all trees that contain a node carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
@@ -340,8 +340,8 @@ def _check_shares(
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that M messages can be divided evenly among trees if and only if n-1 divides M.
 
-    Definition 15 defines the trees. A node of period p is in k = (n-1)/p of the trees, and receives
-    M/k messages over each of these k trees.
+    Definition 15 defines the trees. A node whose necklace (orbit of the rotation R) has p nodes is
+    in k = (n-1)/p of the trees, and receives M/k messages over each of these k trees.
     """
     degree = check.n - 1
     period = stars.periods(check)[1:]
@@ -416,10 +416,10 @@ def check_conflict_free(
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     """Check that an alltoall follows rule 9, or rule 10 for several messages.
 
-    A group is the set of messages that leave in the same step; all must go to one necklace. Groups
-    to the nearest necklaces leave first, and messages travel without pause. By rule 9, one group
-    goes to each necklace. By rule 10, with M messages per node, M p/(n-1) groups go to a necklace
-    of p nodes.
+    A group is the set of messages that leave a source in the same step. All messages of a group
+    must go to one necklace, an orbit of the rotation R. Groups to the nearest necklaces must leave
+    first, and messages must never wait. By rule 9, one group goes to each necklace. By rule 10,
+    with M messages per pair of nodes, M p/(n-1) groups go to a necklace of p nodes.
     """
     leader = stars.leaders(check)
     distance = check.distances()
@@ -451,7 +451,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
-    """Compare the mean distance in closed form with a search, and return the mean distance."""
+    """Check the closed form of the mean distance by breadth-first search, and return the mean."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
     check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
     return mean
@@ -459,9 +459,9 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 @checks("FA.R9.conflict-free", memory=_ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that the alltoall `necklace` follows rule 9 and has no conflict.
+    """Check that the alltoall `necklace` is valid and follows rule 9.
 
-    By rule 9, all sources send to one necklace after the other; see `check_groups`.
+    By rule 9, each source sends to one necklace after the other; see `check_groups`.
     """
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
@@ -482,8 +482,9 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether the alltoall of rule 9 takes h d steps, as stated.
 
-    h is the number of necklaces other than {12..n}, and d is the mean distance between nodes. In
-    fact, the number of steps is the sum of the necklaces' distances from 12..n.
+    h is the number of necklaces (orbits of the rotation R) other than {12..n}, and d is the mean
+    distance between nodes. In fact, the number of steps is the sum of the necklaces' distances from
+    12..n.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -499,7 +500,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
-    """Check that there are at most 2(n-1)! - 1 necklaces other than {12..n}."""
+    """Check that at most 2(n-1)! - 1 necklaces (orbits of the rotation R) differ from {12..n}."""
     h = len(np.unique(stars.leaders(check))) - 1
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
@@ -510,9 +511,9 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 
 @checks("FA.R9.bound", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps.
+    """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps, as stated.
 
-    d is the mean distance between nodes. The correction is the bound 2(n-1)! d.
+    d is the mean distance between nodes. In fact, only 2(n-1)! d is an upper bound.
     """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps
@@ -523,9 +524,9 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that the alltoall of rule 9 takes as many steps as a closed form states.
+    """Check that the alltoall of rule 9 takes as many steps as `rule_9_steps` states.
 
-    Also check the order of growth of the steps divided by the lower bound.
+    Also check the order of growth of the number of steps divided by the lower bound.
     """
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
@@ -536,9 +537,9 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 def rule_10(check: ClaimCheck) -> None:
     """Check how many steps and transmissions the alltoall of rule 10 takes.
 
-    For M messages per pair of nodes, where M is a multiple of n-1, the alltoall must take
-    ceil(M t_n/(n-1)) steps and M n! t_n transmissions, without a conflict. t_n is the sum of all
-    distances from a node.
+    For M messages per pair of nodes, where M is a multiple of n-1, the alltoall must be valid and
+    take ceil(M t_n/(n-1)) steps and M n! t_n transmissions. t_n is the sum of all distances from a
+    node.
     """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.
@@ -568,7 +569,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.open", memory=_ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
-    """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps without a conflict.
+    """Check that the alltoall `exact` is valid and takes ceil(t_n/(n-1)) steps.
 
     t_n is the sum of all distances from a node.
     """

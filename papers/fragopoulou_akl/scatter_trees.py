@@ -37,9 +37,9 @@ _SEED = 1993
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     """Return the cycles of a label in the canonical notation of Definition 12.
 
-    The position of symbol 1 determines the ordering in which symbols are compared; see
-    `order_index`. Each cycle ends with its smallest symbol, and the smallest symbols of the cycles
-    decrease from left to right.
+    Cycles of one symbol are omitted. Each cycle ends with its smallest symbol, and the smallest
+    symbols of the cycles decrease from left to right. Symbols are compared in the ordering of
+    `order_index`, where k is the position of symbol 1.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -52,7 +52,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
 
 
 def order_index(symbol: int, k: int, n: int) -> int:
-    """Return a symbol's index in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
+    """Return a symbol's index (from 0) in the ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 
@@ -63,8 +63,8 @@ def parent_function(
     """Return which dimensions lead from each node to its parent, by Definition 13.
 
     The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
-    a node can be in several trees and have a parent in each (Definition 15). The argument
-    ``second`` is the side of the cycle notation from which the second cycle is counted.
+    a node can be in several trees and have a parent in each (Definition 15). The definition uses
+    the second cycle of the canonical notation; ``second`` is the side from which it is counted.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -83,10 +83,11 @@ def parent_function(
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return which dimensions j lead from each node that starts with 1 to a parent.
 
-    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The node and its
-    neighbour across j must both have the displacement j-2. With ``repeated``, the node's
-    displacement may differ from j-2 by a multiple of its period. The array ``c`` holds the image of
-    each node under the translation that maps the tree's root to 12..n.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The array ``c``
+    contains the image of each node under the translation that maps the tree's root to 12..n. The
+    images of the node and of its neighbour across j must both have the displacement j-2 (see
+    `stars.displacements`). With ``repeated``, the displacement of the node's image may be less than
+    j-2 by a multiple of its period, the number of nodes in its necklace.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -132,11 +133,11 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions that lead from a node to its children that do not start with 1.
 
-    By the printed rule, these dimensions are the fixed symbols and the left minima of the cycle of
-    1. A left minimum is smaller, in the ordering of Definition 10, than all symbols to its left in
-    the cycle. With ``repaired``, the rule is corrected in two points. Fixed symbols count only for
-    nodes with one cycle, and a left minimum must be smaller than all symbols to its left in the
-    whole canonical notation.
+    By the printed rule, these dimensions are the symbols in their own position and the left minima
+    of the cycle of 1. A left minimum is smaller, in the ordering of Definition 10, than all symbols
+    to its left in the cycle. With ``repaired``, the rule is corrected in two points. Symbols in
+    their own position count only for nodes with one cycle, and a left minimum must be smaller than
+    all symbols to its left in the whole canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -152,10 +153,10 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 
 
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
-    """Return the parents that follow from a children function, bool ``[nodes, n]``.
+    """Return the parent function that follows from the children function ``below``.
 
-    An entry is True if the node is a child of its neighbour across the dimension. The argument
-    ``below`` is the children function.
+    The result is bool ``[nodes, n]``; the entry at index j-1 is True if the node is a child of its
+    neighbour across dimension j.
     """
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -174,7 +175,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
-    """Return the corrected parent function of the near-balanced tree at a root (Definition 14).
+    """Return the corrected parent function of the near-balanced tree at ``root`` (Definition 14).
 
     With ``repeated``, return the function of the perfectly balanced trees (Definition 16).
     """
@@ -198,7 +199,7 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 
 @cached
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
-    """Return random balanced trees that section 5.1 allows, uint8 ``[count, nodes]``."""
+    """Return the parent ports of random trees that section 5.1 allows, uint8 ``[count, nodes]``."""
     generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
     return np.stack([_random_tree(network, rng) for rng in generators])
 
@@ -285,7 +286,8 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 def one_generator_per_necklace(check: ClaimCheck) -> None:
     """Check whether Definition 7 names one generator of every necklace except {12..n}.
 
-    In fact, a necklace whose nodes start with 1 can have several generators.
+    A necklace is an orbit of the rotation R. In fact, a necklace whose nodes start with 1 can have
+    several generators.
     """
     leader = stars.leaders(check)
     leaders = np.unique(leader)[1:]
@@ -315,9 +317,9 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return the node and dimension of each value in an array ``[nodes, n]``, to record findings.
+    """Return the node and dimension of each value in an array ``[nodes, n]``.
 
-    The result holds keyword arguments for the methods of `ClaimCheck`.
+    The result is a dictionary of keyword arguments for methods of `ClaimCheck`.
     """
     return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
@@ -325,7 +327,7 @@ def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check whether the printed parent and children functions are inverse (Definition 13 or 15).
 
-    The corrected functions are inverse.
+    In fact, only the corrected functions are inverse.
     """
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)
@@ -399,7 +401,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that in the near-balanced tree, nodes with displacement d are in subtree d + 2.
 
-    The root reaches subtree i over its link of type i.
+    The root reaches subtree i over its link of type i; `stars.displacements` defines d.
     """
     displacement = stars.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
@@ -426,7 +428,7 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the sizes of the largest and the smallest subtree in the near-balanced tree.
+    """Check the sizes of the root's largest and smallest subtree in the near-balanced tree.
 
     The sizes are compared with closed forms and with the bounds 2(n-1)! - 1 and (n-1)!. Also check
     that the larger size divided by the smaller size has the stated order of growth.
@@ -476,7 +478,8 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that the subtrees of Definition 15 that contain a node have the types ip + d + 2.
 
-    Here d is the displacement of the node, p its period, and i = 0, 1, ..
+    Here d is the displacement of the node (see `stars.displacements`), p is the number of nodes in
+    its necklace, and i = 0, 1, ..
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]
@@ -492,7 +495,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the perfectly balanced tree reaches every node, and only over shortest paths."""
+    """Check that the perfectly balanced trees reach every node, and only over shortest paths."""
     check.passes(checkers.shortest_paths, forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=check.ranks[1:], of=forest)
@@ -500,9 +503,9 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees of Definition 15 have the same number of nodes.
+    """Check that all perfectly balanced trees (Definition 15) have the same number of nodes.
 
-    The number must be the number of necklaces other than {12..n}.
+    The number must be the number of necklaces (orbits of the rotation R) other than {12..n}.
     """
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
@@ -513,7 +516,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.7", given=perfectly_balanced)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each subtree of Definition 15 is the rotation of the previous subtree."""
+    """Check that each tree of Definition 15 is the image of the previous tree under rotation."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, stars.rotation(check)] = stars.rotation_function(check.n)[before]
@@ -522,7 +525,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the type of the root's link over which a tree reaches each node.
+    """Return the type (dimension) of the root's link over which a tree reaches each node.
 
     Returns:
         int64 ``[nodes]``; 0 for the root and for nodes outside the tree.

@@ -1,7 +1,6 @@
 """Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
 
-The module also checks the rules that list, for each node, the links ("moves") that lead closer
-to 12..n.
+The module also checks rules 2 to 4. For each node, they list the links that lead closer to 12..n.
 """
 
 from collections.abc import Iterator
@@ -36,9 +35,9 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
-    """Return the node and type of each value in an array ``[nodes, types]``, to record findings.
+    """Return the node and type of each value in an array ``[nodes, types]``.
 
-    The result holds keyword arguments for the methods of `ClaimCheck`.
+    The result is a dictionary of keyword arguments for methods of `ClaimCheck`.
     """
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
@@ -76,11 +75,11 @@ def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Return the moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
+    """Return which types of links rules 2, 3 and 4 list for each node, bool ``[nodes, types]``.
 
-    A move from a node crosses a link of one type. Rule 2 lists, for a node that starts with 1,
-    every type whose symbol is displaced. Rules 3 and 4 (a) list the type that equals the first
-    symbol. Rule 4 (b) lists every type whose symbol is in a cycle without 1.
+    For a node that starts with 1, rule 2 lists every type i such that symbol i is not in position
+    i. For other nodes, rules 3 and 4 (a) list the type that equals the first symbol, and rule 4 (b)
+    lists every type i such that symbol i is in a cycle of two or more symbols without 1.
     """
     first = stars.symbols(check)[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
@@ -88,7 +87,7 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
 
 
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Return, by search, whether each link leads closer to 12..n, bool ``[nodes, types]``."""
+    """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
     distance = check.distances()
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
@@ -140,7 +139,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that each of the n!/k! node classes with equal last n-k symbols forms a graph S_k."""
+    """Check that nodes with the same last n-k symbols form n!/k! graphs S_k, for k = 1..n-1."""
     label_symbols = stars.symbols(check)
     neighbours = check.neighbours.T
     for k in range(1, check.n):
@@ -241,7 +240,7 @@ def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
 
 @checks("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
-    """Check that translations keep link types, and that translates of broadcasts are valid."""
+    """Check that translations keep link types, and map broadcasts to valid broadcasts."""
     neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
@@ -257,7 +256,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
 
 @checks("FA.T2.sufficient", memory=Memory(4, power=0, of_pairs=all_pairs))
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
-    """Check that translates of a set of links share no link if the links have different types."""
+    """Check that translations of a set of links are disjoint if the links have different types."""
     for schedule in repeated_broadcasts(check):
         chosen = []
         greatest = []
@@ -275,7 +274,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
 
 @checks("FA.T2.necessary", memory=Memory(4, power=0, of_pairs=all_pairs))
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
-    """Check that if two links have the same type, some translates of the two share a link."""
+    """Check that if two links have the same type, two translations map them to the same link."""
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
         place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
@@ -305,7 +304,7 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 
 
 def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
-    """Return how many translates of a set of links contain each link, int64 ``[nodes * types]``."""
+    """Return how many translations of a set of links contain each, int64 ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)
@@ -346,7 +345,10 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
 
 @checks("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
-    """Check that the size of every necklace divides n-1, and check the paper's example on S_5."""
+    """Check that the size of every necklace divides n-1, and check the paper's example on S_5.
+
+    A necklace is an orbit of the rotation R.
+    """
     n = check.n
     size = stars.return_times(check)
     check.true("the necklace is found", size > 0, node=check.ranks)
@@ -361,7 +363,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
 
 @checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
-    """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
+    """Check that necklaces (orbits of R) whose nodes do not start with 1 have n-1 nodes."""
     others = np.flatnonzero(stars.symbols(check)[:, 0] != 1)
     size = stars.return_times(check)[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=others)
@@ -384,9 +386,9 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check how a move that rule 4 lists changes the cycles of a node with at least two cycles.
+    """Check how a link that rule 4 lists changes the cycles of a node with at least two cycles.
 
-    A move is a link that leads closer to 12..n.
+    `moves_of_rules` explains rule 4.
     """
     first = stars.symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
@@ -396,7 +398,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check that each move of rule 4 (a) removes the node's first symbol from the cycle of 1."""
+    """Check that each link of rule 4 (a) removes the node's first symbol from the cycle of 1."""
     leading = stars.symbols(check)[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
@@ -416,9 +418,9 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check that each move of rule 4 (b) across one dimension merges two cycles.
+    """Check that each link of rule 4 (b) of one dimension merges two cycles.
 
-    The symbol of the dimension is in a cycle without 1, which is merged with the cycle of 1.
+    One cycle contains 1, and the other contains the symbol that equals the dimension.
     """
     label_symbols = stars.symbols(check)
     minima = cycle_minima(check)

@@ -1,9 +1,9 @@
 """Checks of Fragopoulou & Akl 1993, section 2, Tables 1 to 6 and the abstract.
 
-Tables 1 to 3 state the numbers of steps and transmissions of the paper's algorithms: `CELLS` has
-one row per algorithm and number of messages M, and each row gives one or two claims. Tables 4 and 5
-state the lower bounds of section 2 for the star graph S_n and the hypercube Q_k. Table 6 states the
-orders of growth of these bounds.
+Tables 1 to 3 state the numbers of steps and transmissions of the paper's algorithms. `CELLS` has
+one row per algorithm and number of messages M; each row belongs to one or two claims. Tables 4 and
+5 state the lower bounds of section 2 for the star graph S_n and the hypercube Q_k. Table 6 states
+the orders of growth of these bounds.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Bound:
     """A lower bound of section 2 and of Tables 4 and 5.
 
     Attributes:
-        cell: collective, port model if relevant, and quantity, in the form used in claim ids.
+        cell: collective, port model (if relevant) and quantity, as in ``scatter-oneport-time``.
         argument: what the proof of the bound counts, in words.
         count: function that computes the bound from the counts of a network, such as the numbers
             of nodes and links.
@@ -180,7 +180,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that a bound equals the quantity that the proof counts, and return the bound."""
+    """Check that a stated bound equals the number counted in its proof, and return the bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -189,10 +189,10 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats a stated bound, and that the bound equals a count.
+    """Check that no executed schedule takes fewer steps or transmissions than a stated bound.
 
-    The bound must equal the count in its proof, computed on the network. Schedules in which every
-    message is a single unit are executed. None may take fewer steps or transmissions than stated.
+    The bound must also equal the number counted in its proof, computed on the network. In the
+    executed schedules, every message is a single unit.
     """
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
@@ -200,9 +200,9 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 
 
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats a bound, and that `Bound.algorithms` attain it.
+    """Check that the algorithms in `Bound.algorithms` attain a stated lower bound.
 
-    The compared schedules come from `lower_bound_counts.unit_schedules`.
+    Also check that no schedule of `lower_bound_counts.unit_schedules` has a smaller value.
     """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
@@ -264,7 +264,7 @@ def abstract(check: ClaimCheck) -> None:
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
     """Check that the paper's algorithms attain a bound.
 
-    If the paper has no such algorithm, starcast's algorithm for the bound is executed.
+    If the paper states no algorithm for the bound, starcast's own algorithm is executed.
     """
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
@@ -275,9 +275,9 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the alltoall of Rule 9 takes as many steps as the sum of necklace distances.
+    """Check that the steps of Rule 9's alltoall are the sum of the necklaces' distances from 12..n.
 
-    The distance of a necklace is the distance of its nodes from 12..n.
+    A necklace is an orbit of the rotation R; all its nodes have the same distance from 12..n.
 
     Returns:
         The schedule of Rule 9.
@@ -338,8 +338,8 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) -> None:
     """Check how the orders of growth in Table 6 differ between S_n and the hypercube.
 
-    The argument ``row``, a value of `_FACTORS`, holds a quotient of the bounds on the two networks,
-    and the cells for which this quotient must be bounded.
+    The argument ``row`` is a value of `_FACTORS`: the name of a quotient of the bounds on the two
+    networks, and the cells for which this quotient must be bounded from above and below.
     """
     factor, cells = row
     star_vs_hypercube.check_counts(check)
@@ -365,8 +365,8 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check whether the other cells of Table 6 have the same order on S_n and on the hypercube.
 
-    These are the cells for which the paper states no factor between the two networks. In fact, the
-    orders for the steps of a one-port alltoall differ by the factor log n.
+    The other cells are those for which the paper states no factor between the two networks. In
+    fact, the orders for the steps of a one-port alltoall differ by the factor log n.
     """
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
@@ -399,7 +399,7 @@ class ResultCell(NamedTuple):
 
     Attributes:
         collective: the collective of the algorithm.
-        algorithm: name of the algorithm in the catalogue.
+        algorithm: name of starcast's algorithm.
         ports: the port model.
         amounts: function of n that returns the values of M with which the algorithm is executed.
         steps: the stated number of steps, as a function of n and M; None if the table states an
@@ -461,7 +461,7 @@ def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int =
 
 
 def quantity_is_exact(check: ClaimCheck, row: ClaimedQuantity) -> None:
-    """Check the exact number of an algorithm's steps or transmissions, stated in Tables 1 to 3."""
+    """Check a number of steps or transmissions that Tables 1 to 3 state for an algorithm."""
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
@@ -492,8 +492,8 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
-    The number must equal the number of necklaces other than {12..n}, and a closed form. The number
-    divided by the lower bound must have the stated order of growth.
+    The number must equal the number of necklaces (orbits of the rotation R) other than {12..n}, and
+    a closed form. Divided by the lower bound, it must have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -508,8 +508,9 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the number of steps of Rule 9's alltoall, which serves one necklace at a time.
 
-    The number must equal the sum of the necklaces' distances from 12..n, and the closed form
-    `rule_9_steps`. The number divided by the lower bound must grow as the paper states.
+    A necklace is an orbit of the rotation R. The number must equal the sum of the necklaces'
+    distances from 12..n, and the closed form `rule_9_steps`. The number divided by the lower bound
+    must grow as the paper states.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

@@ -39,12 +39,14 @@ from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diame
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
-    An internal cycle consists of symbols 1..k; an external chain ends at a symbol beyond k.
+    Symbol s in a position leads to the position s-1, in which s belongs. An internal cycle leads
+    back to its start; an external chain ends at a symbol beyond k.
 
     Attributes:
-        end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
-        first: first position of the position's internal cycle; -1 on external chains.
-        length: number of positions on the position's internal cycle; 0 on external chains.
+        end: the symbol beyond k at which the chain of each position ends, int64 ``[nodes, k]``; 0
+            on internal cycles.
+        first: the lowest position on the internal cycle of each position; -1 on external chains.
+        length: number of positions on this internal cycle; 0 on external chains.
     """
 
     end: NDArray[np.int64]
@@ -74,14 +76,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The number of steps that bring a node's internal cycles into place (formula (1))."""
+        """The steps that bring each node's internal cycles into place, by formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The number of steps that bring a node's external chains into place (formula (2))."""
+        """The steps that bring each node's external chains into place, by formula (2)."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -116,7 +118,7 @@ def right_shifts(network: CachedTopology) -> Perms:
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the shifted roots R_i(Id) of the trees MT, for i = 1..n-1.
+    """Return the ranks of the shifted roots R_i(Id) of the n-1 spanning trees MT, for i = 1..n-1.
 
     The label of R_i(Id) consists of the first k symbols of the i-th row of `right_shifts`.
     """
@@ -126,7 +128,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the image of each number 0..n if 2..last are shifted cyclically by ``places``.
+    """Return the image of each number 0..n if only 2..last are shifted cyclically by ``places``.
 
     Returns:
         int64 ``[n+1]``.
@@ -143,8 +145,8 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
     Args:
         network: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
-        last: the last shifted position: k, or n for k = n-1, where the missing symbol counts as
-            position n.
+        last: the last shifted position. It is k, or n if k = n-1; then the missing symbol counts as
+            the symbol in position n.
         places: the number of places to shift by.
     """
     n, k = network.n_and_k
@@ -172,7 +174,7 @@ GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
 #: Memory of a check that executes broadcasts of up to about 2D segments; D, the diameter, is
 #: O(degree).
 BROADCASTS = Memory(800, power=2)
-#: Memory of a check that executes an all-to-all broadcast.
+#: Memory of a check that executes an allgather.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
@@ -201,7 +203,7 @@ class Broadcast:
         trees: number of trees that share the message.
         slot: number of steps between consecutive segments.
         steps: for each executed p, the number of steps (start-ups).
-        packets: for each executed p, the sum over all steps of the largest packet, in segments.
+        packets: for each executed p, the sum of the largest packets of all steps, in segments.
     """
 
     schedule: Schedule
@@ -225,7 +227,7 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The increase of ``packets`` for each segment beyond the largest executed number."""
+        """The number by which ``packets`` grows with each segment beyond the largest executed p."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
@@ -275,7 +277,7 @@ class Broadcast:
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
     """Execute a broadcast with 1, 2, .., h+2 segments per tree; h is the largest tree height.
 
-    Beyond h segments, every further segment increases ``packets`` by the same number.
+    Beyond h segments, every further segment increases `Broadcast.packets` by the same number.
     """
     trees = 1 if construction == ONE_TREE else check.degree
     slot = 1 if ports == "all" else check.degree
@@ -328,8 +330,9 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
     """Return the number of messages over a directed link of each class, on each level of the trees.
 
-    The allgather divides each message evenly among all trees of the construction and their images
-    under the dimension changes that S_{n,k} admits. `link_classes` defines the classes.
+    The messages are those of an allgather, which divides each message evenly among all trees of the
+    construction and their images under the dimension changes that S_{n,k} admits. `link_classes`
+    defines the classes.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -358,7 +361,7 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
     """Return the number of bytes of an all-port allgather as a multiple of the message size m.
 
-    This is the sum over all levels of the largest load. The argument ``loads`` is the result of
+    This is the sum of the largest loads of all levels. The argument ``loads`` is the result of
     `class_loads`.
     """
     return sum((max(level) for level in loads), Fraction(0))
@@ -375,7 +378,7 @@ def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the number of the last sub-slot in which a node sends.
+    """Return the number (from 1) of the last sub-slot in which a one-port allgather sends.
 
     Each level of the trees has n-1 sub-slots, one for each port. The argument ``loads`` is the
     result of `class_loads`.
@@ -386,7 +389,7 @@ def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of the loads that `class_loads` returns; it is at least `all_port_bytes`."""
+    """Return the sum of all loads that `class_loads` returns; it is at least `all_port_bytes`."""
     return sum(loads.ravel().tolist(), Fraction(0))
 
 
@@ -396,9 +399,9 @@ def bytes_formula(n: int, k: int) -> Number:
     The sum is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only
     one class. The formula follows from the numbers of links. Let N be the number of nodes. In the
     tree SP (Definition 3), each node that begins with a symbol beyond k has a residual link to its
-    parent. There are N(n-k)/n such links, which n-k ports share. The other kN/n - 1 links of SP are
-    exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT has the same undirected
-    links.
+    parent. There are N(n-k)/n residual links in SP, divided among n-k ports. The other kN/n - 1
+    links exchange two symbols of the label, and are divided among k-1 ports. SP(r) is SP(Id)
+    relabelled, and MT has the same undirected links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
@@ -415,10 +418,10 @@ def optimal_bytes(n: int, k: int) -> Number:
 
 
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
-    """Return the all-port all-to-all broadcast along SP and its images, level by level.
+    """Return the all-port allgather along the shortest-path tree SP and its images, level by level.
 
-    Dimension changes map the tree SP to its images, one for every cyclic shift of positions 2..k,
-    or 2..n for k = n-1. Each message has one part per image. For k = 1 there is only SP itself.
+    There is one image for every cyclic shift of the dimensions 2..k, or 2..n for k = n-1; for k = 1
+    there is only SP itself. Each message is divided among the images.
     """
 
     def create() -> Schedule:
@@ -440,7 +443,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, an upper bound on the height of the trees MT (Theorem 7); D is the diameter."""
+    """Return 2D, an upper bound on the height of the spanning trees MT; D is the diameter."""
     return 2 * nk_diameter(n, k)
 
 
@@ -485,8 +488,9 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether the trees MT contain the links w -> v that a proof states to be in them.
 
-    The proof is in the source comment above this function. There is one entry per link and tree. It
-    is True only if port k+s leads from w to v.
+    MT are n-1 spanning trees. The proof is in the source comment above this function. There is one
+    entry per link and tree. It is True if port k+s leads from w to v and the tree contains the
+    link.
 
     Returns:
         bool ``[pairs of link and tree]``.
@@ -513,12 +517,12 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound on the maximum link load in the trees MT."""
+    """Return, for each port 2..n, a lower bound on its largest load in the spanning trees MT."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 
 def least_sum(n: int, k: int) -> int:
-    """Return the sum of `least_loads` over all ports in closed form, which is fast for huge n."""
+    """Return the sum of the bounds in `least_loads`, by a closed form that is fast for huge n."""
     rest = n - k
     greatest = min(k - 1, n - k - 1)
     if greatest < 1:
@@ -527,7 +531,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound on how often the busiest node sends, in all trees MT together.
+    """Return a lower bound on how often the busiest node sends in all n-1 spanning trees MT.
 
     The source sends n-1 times. The node w in the proof above `contains_shared_links` sends
     t(n-k-t+1) times, for the value of t that maximizes this number.

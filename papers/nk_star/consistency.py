@@ -31,9 +31,9 @@ CHEN_ONE = "Y.S. Chen, one-port"
 
 
 def table1(n: int, k: int) -> TableCells:
-    """Return the coefficients in Table 1, by row, without the rows of Y.S. Chen's broadcasts.
+    """Return the coefficients in Table 1, by row and in the order of `COLUMNS`.
 
-    The coefficients of a row are in the order of `COLUMNS`.
+    The rows of Y.S. Chen's broadcasts are omitted.
     """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -97,7 +97,10 @@ def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fr
 
 @checks("NK.Tab1-theorems")
 def table1_agrees_with_theorems(check: ClaimCheck) -> None:
-    """Compare Table 1 with Theorems 2, 8, 3 and 9, term by term."""
+    """Check whether Table 1 agrees with Theorems 2, 8, 3 and 9, term by term.
+
+    In fact, some coefficients differ.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     cells = list(_cells(table1(n, k), theorems1(n, k)))
@@ -121,7 +124,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
 
 @checks("NK.Tab2-theorems")
 def table2_agrees_with_theorems(check: ClaimCheck) -> None:
-    """Compare Table 2 with Theorems 4, 10, 5 and 11, term by term."""
+    """Check that Table 2 agrees with Theorems 4, 10, 5 and 11, term by term."""
     size = check.n_and_k
     for row, column, printed, stated in _cells(table2(*size), theorems2(*size)):
         check.equal("coefficient of the term", printed, stated, row=row, column=column)
@@ -138,7 +141,7 @@ def _chen(n: int, k: int) -> TableCells:
 
 @checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
-    """Compare the times that the conclusion quotes with the tables, in the order of the text.
+    """Check whether the times that the conclusion quotes agree with the tables.
 
     In fact, one quoted value differs from its table.
     """

@@ -26,7 +26,7 @@ from .common import MANY_TREES, ONE_TREE, height_bound
 
 
 def stated_height(n: int, k: int) -> int:
-    """Return 2D-1, the height of the trees MT as stated in the tables; D is the diameter."""
+    """Return 2D-1, the stated height of the spanning trees MT; D is the diameter."""
     return 2 * nk_diameter(n, k) - 1
 
 
@@ -51,8 +51,9 @@ def register_cells(
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check that a broadcast of m bytes in p segments on the tree SP takes D+p-1 slots.
 
-    A slot has packets of m/p bytes, and D is the diameter. A one-port broadcast must take at most
-    n-1 times as many steps and bytes, and at least (n-1)m bytes.
+    SP is a shortest-path tree. In each slot, packets of m/p bytes are sent; D is the diameter. A
+    one-port broadcast must take at most n-1 times as many steps and bytes, and at least (n-1)m
+    bytes.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -72,7 +73,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the start-up time of the broadcast on the tree SP, and its order of growth.
+    """Check the start-up time of the broadcast on the shortest-path tree SP, and its order.
 
     The start-up time is the time for T_c = 0.
     """
@@ -85,7 +86,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the transmission time of the broadcast on the tree SP, and its order of growth.
+    """Check the transmission time of the broadcast on the shortest-path tree SP, and its order.
 
     The transmission time is the time for T_s = 0.
     """
@@ -99,7 +100,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP for all T_s and T_c."""
+    """Check the order of the broadcast time on the shortest-path tree SP for all T_s and T_c."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -116,9 +117,10 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the pipelined time on the tree SP and a stated order.
+    """Return the largest quotient of the time on the shortest-path tree SP and a stated order.
 
-    The time uses the best integer number of segments, and ``slot`` steps per slot. The order is
+    The time is that of a broadcast with the best integer number of segments and ``slot`` steps per
+    slot. The stated order is
     slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)); D is the diameter. The maximum is
     over sample values of T_s and m T_c.
     """
@@ -146,7 +148,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check that a broadcast on the trees MT takes h+p-1 slots, for p = 1 and 2 segments per tree.
 
-    The height h must be at most 2D, where D is the diameter.
+    MT are n-1 spanning trees. Their largest height h must be at most 2D; D is the diameter.
     """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
@@ -163,7 +165,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast's start-up time on the trees MT.
+    """Check the order of growth of the broadcast's start-up time on the n-1 spanning trees MT.
 
     The start-up time is the time for T_c = 0.
     """
@@ -177,11 +179,11 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port transmission time on the trees MT.
+    """Check the order of growth of the all-port transmission time on the n-1 spanning trees MT.
 
-    The transmission time is the time for T_s = 0. If there are many segments, each additional
-    segment adds a slot whose largest packet has c segments. The congestion c is the largest number
-    of trees that use the same directed link.
+    The transmission time is the time for T_s = 0. If there are many segments per tree, one more
+    segment per tree adds a slot whose largest packet has c segments. The congestion c is the
+    largest number of trees that use the same directed link.
     """
     _check_many_trees(check, ports)
     broadcast = common.execute_broadcast(check, MANY_TREES, ports)
@@ -194,7 +196,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the all-port broadcast time on MT for all T_s and T_c."""
+    """Check the order of the all-port broadcast time on the n-1 spanning trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:
@@ -209,7 +211,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check whether one-port broadcasts on the trees MT take O(m T_c) transmission time, as stated.
 
-    m is the size of the message. All numbers of segments are considered.
+    MT are n-1 spanning trees, and m is the size of the message. All numbers of segments are
+    considered.
     """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
@@ -283,7 +286,7 @@ check_rows(
 
 @dataclass(frozen=True)
 class TableLine:
-    """A row of Table 2: trees, port model, stated start-ups, and the stated terms as text."""
+    """A row of Table 2: trees, port model, stated start-ups, and the terms of the time as text."""
 
     trees: str
     ports: str
@@ -307,7 +310,10 @@ class TableLine:
 
 
 def one_port_height(n: int, k: int) -> Number:
-    """Return (n-1)(2D-1), the stated one-port start-ups on the trees MT; D is the diameter."""
+    """Return (n-1)(2D-1), the stated one-port start-ups on the spanning trees MT.
+
+    D is the diameter.
+    """
     return (n - 1) * stated_height(n, k)
 
 
@@ -322,11 +328,11 @@ LINES = (
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
-    """Check the tree heights and link loads behind a row of Table 2, an all-to-all broadcast.
+    """Check the tree heights and link loads that determine the times in a row of Table 2.
 
-    The height of the tree SP must be the diameter D, and the height of the trees MT at most 2D. In
-    the all-port model, the bytes must be at most a closed form. In the one-port model, they must be
-    (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
+    `common` describes the trees. The height of SP must be the diameter D, that of MT at most 2D. In
+    the all-port model, the bytes must be at most m times `common.bytes_formula`. In the one-port
+    model, they must be (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
     """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)
@@ -413,7 +419,7 @@ class Bound:
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c in the bound, the messages that one link must carry."""
+        """Return the coefficient of m T_c in the bound, the number of messages over some link."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -440,8 +446,9 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts from which a lower bound follows, by breadth-first search.
 
-    These are the distances from a source, and the number of messages that a node receives. For the
-    one-port model, the number of doublings until all nodes are informed is also checked.
+    The counts are the largest distance from a source, and the number of messages that a node
+    receives. For the one-port model, they include the number of doublings from one informed node
+    to all nodes.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
@@ -456,7 +463,7 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule of the catalogue has fewer start-ups than the bound."""
+    """Check that no schedule of starcast's algorithms has fewer start-ups than the bound."""
     check_counts(check, bound)
     least = bound.start_ups(*check.n_and_k)
     for schedule in bounded_schedules(check, bound):
@@ -465,14 +472,14 @@ def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_time(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule of the catalogue takes less time than the bound."""
+    """Check that no schedule of starcast's algorithms takes less time than the bound."""
     check_counts(check, bound)
     terms = (bound.start_ups(*check.n_and_k), bound.share(*check.n_and_k))
     lower_bound_counts.check_times(check, bounded_schedules(check, bound), *terms)
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order if bytes cost nothing (T_c = 0)."""
+    """Check the order of growth of a lower bound if bytes take no time (T_c = 0)."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -490,7 +497,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check that a lower bound has the stated order if start-ups cost nothing (T_s = 0)."""
+    """Check the order of growth of a lower bound if start-ups take no time (T_s = 0)."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
@@ -507,7 +514,7 @@ def check_lemma(check: ClaimCheck, collective: str) -> None:
 
 
 def _rows(cells: str) -> dict[str, Bound]:
-    """Return the bounds in cells of the rows 'optimal' of both tables, by claim id.
+    """Return the bounds in the given cells of the rows 'optimal' of both tables, by claim id.
 
     Args:
         cells: port model and column of each cell, such as "all startup, one startup".

@@ -1,8 +1,9 @@
 """Checks of Li, Chen, Xiang & Yao 2007, sections 4, 5, 7 and 8: times of executed broadcasts.
 
-Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
-the tree SP and on the trees MT (see `common`). Theorems 2, 3, 8 and 9 state orders O(..); the
-expressions in them are verified as exact times. D is the diameter and N the number of nodes.
+Sections 4 and 7 treat the broadcast, and sections 5 and 8 the allgather (the paper's all-to-all
+broadcast), each on the tree SP and on the trees MT (see `common`). Theorems 2, 3, 8 and 9 state
+orders O(..); the expressions in them are verified as exact times. D is the diameter and N the
+number of nodes.
 """
 
 from collections.abc import Iterator
@@ -35,10 +36,9 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     """Check the closed form q of the optimal number of segments, which need not be an integer.
 
     The optimal number p minimizes the time (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of
-    the tree SP. For several m with a
-    rational q, the best of the numbers q/16, 2q/16, .., 4q of segments must be q itself. If h = 1,
-    q is 0, and every halving of p must reduce the time. On a grid of T_s and m T_c, the time must
-    decrease before q and increase after q.
+    the shortest-path tree SP. For several m for which q is rational, the best of the numbers q/16,
+    2q/16, .., 4q must be q itself. If h = 1, q is 0, and every halving of p must reduce the time.
+    On a grid of T_s and m T_c, the time must decrease before q and increase after q.
     """
     n, k = check.n_and_k
     h = common.greatest_height(check, ONE_TREE)
@@ -84,9 +84,9 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls or rises as stated between adjacent p = 1/4, 2/4, .., 10.
+    """Yield whether the time falls before the optimal number p of segments and rises after it.
 
-    p is the number of segments. The time must fall before the optimal p and rise after it.
+    There is one value for each pair of adjacent numbers in p = 1/4, 2/4, .., 10.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -100,14 +100,14 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
-    """Return a provider of broadcasts on a construction, executed by `execute_broadcast`."""
+    """Return a function that executes the broadcast on a construction by `execute_broadcast`."""
     return lambda check: [common.execute_broadcast(check, construction, ports)]
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     """Return the times c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) on `GRID`.
 
-    h is the height of the trees, and c the number of start-ups per slot.
+    h is the argument ``height``, and c the argument ``slot``, the number of start-ups per slot.
     """
     line = Pipeline(height, Fraction(1, n - 1), slot)
     return common.exact_array(line.exact_least(*load) for load in GRID.each())
@@ -122,8 +122,8 @@ def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer number, the broadcast must take at most the pipeline's minimum time over
-    real numbers, plus the start-ups of one slot.
+    With the best integer number of segments, the broadcast must take at most the start-ups of one
+    slot more than the pipeline with the best real number.
     """
     # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
     # all T_s and m T_c.
@@ -143,7 +143,8 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
 def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether an all-port broadcast on the tree SP takes at most the time of Theorem 2.
 
-    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    SP is a shortest-path tree. The broadcast has the best integer number of segments, and
+    `_stated_times` returns the stated time.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -158,7 +159,8 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return the bytes of a broadcast on SP as multiples of m, for each number p of segments.
 
-    The multiples are (D+p-1)/p, because D+p-1 steps send packets of m/p bytes. D is the diameter.
+    SP is a shortest-path tree, m the size of the message, and D the diameter. The multiples are
+    (D+p-1)/p, because packets of m/p bytes are sent in D+p-1 steps.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
@@ -167,7 +169,8 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
 def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether a one-port broadcast on the tree SP takes at most the time of Theorem 3.
 
-    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    SP is a shortest-path tree. The broadcast has the best integer number of segments, and
+    `_stated_times` returns the stated time.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -183,7 +186,8 @@ def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether an all-port broadcast on the trees MT takes at most the time of Theorem 8.
 
-    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    MT are n-1 spanning trees. The broadcast has the best integer number of segments, and
+    `_stated_times` returns the stated time.
     """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
@@ -200,7 +204,8 @@ def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether a one-port broadcast on the trees MT takes at most the time of Theorem 9.
 
-    The broadcast has the best integer number of segments; `_stated_times` returns the stated time.
+    MT are n-1 spanning trees. The broadcast has the best integer number of segments, and
+    `_stated_times` returns the stated time.
     """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
@@ -214,7 +219,8 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m/(n-1). In fact, the largest packets of all steps add up to at least m bytes.
+    SP is a shortest-path tree, and the bound is m/(n-1) bytes. In fact, the largest packets of all
+    steps add up to at least m bytes.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -231,7 +237,8 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
 
-    The bound is m. In fact, the largest packets of all steps add up to at least (n-1)m bytes.
+    SP is a shortest-path tree, and the bound is m bytes. In fact, the largest packets of all steps
+    add up to at least (n-1)m bytes.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -244,7 +251,7 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, n - 1)
 
 
-# Sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT
+# Sections 5 and 8: allgather (all-to-all broadcast) on the tree SP and the trees MT
 
 
 #: Maximum number of rows, counted over all sources, up to which MT is also executed.
@@ -258,10 +265,10 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 
 @checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Check whether an all-to-all broadcast consists of N-1 one-to-all broadcasts, as stated.
+    """Check whether an allgather consists of N-1 broadcasts, as stated.
 
-    The number of transmissions of the all-to-all broadcast is divided by that of a single
-    one-to-all broadcast. In fact, the quotient is N, the number of nodes.
+    N is the number of nodes. In fact, the allgather has N times as many transmissions as a
+    broadcast.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -273,7 +280,7 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("NK.T4.startup", given=all_port, memory=common.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the all-to-all broadcast on the tree SP takes D steps, where D is the diameter."""
+    """Check that the allgather on the shortest-path tree SP takes D steps; D is the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
@@ -282,9 +289,9 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Check whether all directed links have the same load in each step of the allgather on SP.
 
-    `common.dimension_change_allgather` returns the allgather, and the load of every link is
-    compared with the mean load. In fact, only links of the same class have the same load.
-    `common.link_classes` returns the classes.
+    SP is a shortest-path tree. The load of each link in `common.dimension_change_allgather` is
+    compared with the mean load. In fact, only links of the same class (see `common.link_classes`)
+    have the same load.
     """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
@@ -309,7 +316,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     """Return how many units cross each directed link in each step, int64 ``[steps, nodes, ports]``.
 
-    If relabelling keeps ports, all nodes have the same loads, and the nodes' axis has length 1.
+    If relabelling keeps ports, all nodes have the same loads, and only one node is returned.
     """
     topology = schedule.topology
     # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
@@ -326,10 +333,10 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on the tree SP with the stated D T_s + m(N-1)/(n-1) T_c.
+    """Check whether the allgather time on the tree SP is D T_s + m(N-1)/(n-1) T_c, as stated.
 
-    D is the diameter and N the number of nodes. In fact, the stated time is attained only for k = 1
-    and k = n-1.
+    D is the diameter, N the number of nodes, and SP a shortest-path tree. In fact, the stated time
+    is attained only for k = 1 and k = n-1.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -345,7 +352,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
-    """Check the height of SP, and that the all-port allgather bytes are at most `bytes_formula`."""
+    """Check the height of the tree SP, and compare the allgather's bytes with `bytes_formula`."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = common.all_port_bytes(loads)
@@ -358,7 +365,7 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the all-to-all time on the tree SP is O(D T_s + m(N-1)/(n-1) T_c).
+    """Check that the allgather time on the shortest-path tree SP is O(D T_s + m(N-1)/(n-1) T_c).
 
     D is the diameter and N the number of nodes.
     """
@@ -375,7 +382,7 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
 def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
     """Check that the all-port allgather on SP takes O(m(N-1)/(n-1)) bytes, the bound of Lemma 2.
 
-    N is the number of nodes.
+    N is the number of nodes, and SP a shortest-path tree.
     """
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
@@ -384,9 +391,9 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port all-to-all time on the tree SP is at most n(n-1)D T_s + (N-1)m T_c.
+    """Check that the one-port allgather time on the tree SP is at most n(n-1)D T_s + (N-1)m T_c.
 
-    D is the diameter and N the number of nodes.
+    D is the diameter, N the number of nodes, and SP a shortest-path tree.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -402,7 +409,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port allgather on the tree SP takes (N-1)m bytes, the bound of Lemma 2.
 
-    N is the number of nodes.
+    N is the number of nodes, and SP a shortest-path tree.
     """
     schedule = allgather.schedule
     share = allgather.share
@@ -410,10 +417,11 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Check an executed allgather on the trees MT that uses no dimension changes.
+    """Execute and check the allgather on the n-1 spanning trees MT without dimension changes.
 
-    Allgathers with too many rows are skipped. The schedule must execute every level and take at
-    most ``steps`` steps. The sum of the steps' largest packets must be at least ``share`` messages.
+    The schedule must use every level of the trees and take at most ``steps`` steps. The largest
+    packets of all steps must add up to at least ``share`` messages. Schedules with too many rows
+    are skipped.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
@@ -434,9 +442,9 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
+    """Check whether the all-port allgather time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
 
-    D is the diameter and N the number of nodes.
+    D is the diameter, N the number of nodes, and MT are n-1 spanning trees.
     """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
@@ -454,9 +462,9 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
+    """Check whether the one-port allgather time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
 
-    D is the diameter and N the number of nodes.
+    D is the diameter, N the number of nodes, and MT are n-1 spanning trees.
     """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
@@ -473,7 +481,7 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.S9-allport", memory=common.ALLGATHERS)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
-    """Check that the all-port all-to-all broadcast has fewer start-ups on SP than on MT."""
+    """Check that the all-port allgather has fewer start-ups on the tree SP than on the trees MT."""
     what = "start-ups on one tree"
     one = common.greatest_height(check, ONE_TREE)
     many = common.greatest_height(check, MANY_TREES)
@@ -485,9 +493,9 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT.
+    """Check whether the one-port allgather has more start-ups on the tree SP than on the trees MT.
 
-    In fact, it has fewer start-ups on the tree SP.
+    In fact, it has fewer start-ups on SP. `common` describes the trees.
     """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))

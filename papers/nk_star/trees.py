@@ -50,7 +50,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the steps that bring all symbols of an internal cycle into place with formula (1)."""
+    """Check that formula (1) counts the steps that bring an internal cycle's symbols into place."""
     distance = check.distances()
     n, k = check.n_and_k
     labels = stars.symbols(check)
@@ -70,11 +70,11 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
-    """Compare distances from the identity Id with the paper's formulas (1) and (2).
+    """Check that the distance of each node from the identity Id is the sum of formulas (1) and (2).
 
     Formula (1) counts the steps that internal cycles take, and formula (2) the steps that external
-    chains take. The distance must be the sum of both, or (2) alone for nodes without internal
-    cycles.
+    chains take. For nodes without internal cycles of several symbols, formula (2) alone must be the
+    distance.
     """
     distance = check.distances()
     of_nodes = common.cycles(stars.symbols(check))
@@ -87,7 +87,7 @@ def external_chains_take_formula_2(check: ClaimCheck) -> None:
 
 @checks("NK.T1", given=forests(ONE_TREE, roots=None))
 def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
-    """Check that parents in SP are one step closer to the root, and the height is the diameter."""
+    """Check that SP is a spanning shortest-path tree whose height is the diameter."""
     root = tree.root
     check.passes(checkers.spanning, tree)
     parents, levels = parents_and_levels(check, tree)
@@ -103,7 +103,8 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent.
 
-    In fact, only the converse holds, that the levels of adjacent nodes differ by at most 1.
+    SP is a shortest-path tree. In fact, only the converse holds, that the levels of adjacent nodes
+    differ by at most 1.
     """
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
@@ -118,7 +119,7 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the levels of adjacent nodes in the tree SP differ by at most 1."""
+    """Check that the levels of adjacent nodes in the shortest-path tree SP differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
     # Nodes outside a corrupted tree have the level -1. They are excluded, because -1 and the root's
@@ -129,10 +130,10 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether the levels of any two leaves of the tree SP differ by at most 1.
+    """Check whether the levels of any two leaves of the shortest-path tree SP differ by at most 1.
 
-    In fact, the deepest leaf is on the level of the diameter. The highest leaf is on level k, or on
-    level 3 for k = 2 and n >= 4.
+    In fact, the largest level of a leaf is the diameter, and the smallest is k, or 3 for k = 2 and
+    n >= 4.
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
@@ -155,7 +156,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
-    """Check that in S_{4,2} all leaves of the tree SP are on the level of the first leaf."""
+    """Check that in S_{4,2} all leaves of the shortest-path tree SP are on the same level."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=leaf)
@@ -196,7 +197,7 @@ def _farthest_forms(
         of_nodes: cycles and chains of all nodes.
 
     Returns:
-        two arrays bool ``[nodes]``: for the listed forms, and for the forms that the proof omits.
+        two arrays, bool ``[nodes]``: one for the listed forms, and one for the omitted forms.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -222,7 +223,8 @@ def _farthest_forms(
 def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees.
 
-    In fact, cyclic shifts of the dimensions 2..k do so, and of 2..n for k = 1 and k = n-1.
+    In fact, this is true only for k = 1 and k = n-1. For other k, cyclic shifts of the dimensions
+    2..k map SP to spanning trees.
     """
     n, k = check.n_and_k
     what = "times that the node is reached"
@@ -246,10 +248,10 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
 def _count_reached(
     check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """Return how often each node is reached if the dimensions on the paths of SP are replaced.
+    """Return how often each node is reached if the dimensions on the paths of a tree are replaced.
 
-    The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the brackets
-    (missing symbols) are sorted at every node.
+    The array ``dimension`` maps each dimension to its replacement. With ``in_order``, the symbols
+    that a label lacks are kept in ascending order at every node.
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
@@ -286,10 +288,9 @@ def _exchange(
 
 @checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
-    """Compare the numbers of directed and undirected links of S_{n,k} with the stated number.
+    """Check whether S_{n,k} has (n-1)(N-1) links, as stated, where N is the number of nodes.
 
-    The stated number is (n-1)(N-1), where N is the number of nodes. In fact, S_{n,k} has N(n-1)
-    directed links, and half as many undirected links.
+    In fact, S_{n,k} has N(n-1) directed links, and half as many undirected links.
     """
     n, k = check.n_and_k
     nodes = arrangements(n, k)
@@ -312,23 +313,23 @@ many_trees = forests(MANY_TREES)
 
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
-    """Return the trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
+    """Return the shortest-path trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
     roots = common.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of links from R_i(Id) to Id in the tree SP(R_i(Id)), for i = 1..n-1."""
+    """Return the level of Id in the shortest-path tree with root R_i(Id), for i = 1..n-1."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the congestion of the trees SP(R_i(Id)) with the stated ceil(n/k) - 1.
+    """Check whether the congestion of the trees SP(R_i(Id)) is ceil(n/k) - 1, as stated.
 
-    The congestion is the largest number of trees that use the same directed link. In fact, it is 1
-    for k = 1, and otherwise max{2, min{k-1, n-k}}.
+    These are shortest-path trees with shifted roots. The congestion is the largest number of trees
+    that use the same directed link. In fact, it is 1 for k = 1, else max{2, min{k-1, n-k}}.
     """
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
@@ -343,7 +344,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T6-Rn")
 def full_shift(check: ClaimCheck) -> None:
-    """Compare the label 12..n rotated right by n positions, R_n(Id), with the stated 23..n1.
+    """Check whether R_n(Id), the label 12..n rotated right by n positions, is 23..n1, as stated.
 
     In fact, R_n(Id) is 12..n, and the stated label is R_{n-1}(Id).
     """
@@ -358,10 +359,10 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each tree MT(R_i(Id)) spans and has the undirected links of SP(R_i(Id)).
+    """Check that each tree MT(R_i(Id)) is spanning and has the undirected links of SP(R_i(Id)).
 
-    SP(R_i(Id)) is the tree SP with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id)) is the
-    same tree after the path from Id to this root is reversed, which makes Id the root.
+    SP(R_i(Id)) is the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id))
+    is SP(R_i(Id)) after the path from Id to this root is reversed, which makes Id the root.
     """
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
@@ -374,7 +375,7 @@ def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
 def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
     """Return sorted numbers that identify the undirected links of a tree, int64 ``[nodes]``.
 
-    There is one number per node, for the link to its parent; it is -1 for the root.
+    Each node contributes the number of the link to its parent, and the root contributes -1.
     """
     parents = check.parents(row).astype(np.int64)
     parents[root] = -1
@@ -388,7 +389,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     """Check that the path from R_i(Id) to Id in the tree SP(R_i(Id)) has k to D links.
 
-    D is the diameter, and R_i(Id) the shifted root of the tree, for i = 1..n-1.
+    D is the diameter, and R_i(Id) the shifted root of this shortest-path tree, for i = 1..n-1.
     """
     n, k = check.n_and_k
     lengths = path_lengths(check)
@@ -398,9 +399,9 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the heights of the trees MT with the diameter plus a path length.
+    """Check whether the height of each tree MT(R_i(Id)) is the diameter plus a path length.
 
-    For i = 1..n-1, the path leads from R_i(Id), the shifted root of the tree SP(R_i(Id)), to Id. In
+    The path leads from R_i(Id) to Id in the shortest-path tree SP(R_i(Id)), for i = 1..n-1. In
     fact, the last tree is one level lower if n = 2k-1.
     """
     n, k = check.n_and_k
@@ -418,7 +419,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
-    """Check whether the heights of the trees MT are at least k plus the diameter.
+    """Check whether the heights of the n-1 spanning trees MT are at least k plus the diameter.
 
     In fact, the last tree is one level lower than this bound if n = 2k-1.
     """

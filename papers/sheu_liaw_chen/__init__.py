@@ -32,7 +32,7 @@ from ..tseng_sheu.trees import check_star_size
 def star_size(check: ClaimCheck) -> None:
     """Check the number of nodes, the degree and the diameter of S_n.
 
-    As another reading, the diameter is compared with the paper's formula rounded up.
+    Also check whether the diameter is the paper's formula rounded up, another reading of the claim.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -41,7 +41,7 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that nodes with the same symbol in a position other than the first form S_{n-1}."""
+    """Check that the nodes with a given symbol in a given position, not the first, form S_{n-1}."""
     n = check.n
     label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -97,7 +97,7 @@ STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 @dataclass(frozen=True)
 class PortModel:
-    """The number of steps of a stream of M messages (M repeated broadcasts) under a port model.
+    """The number of steps of M broadcasts from one source, a stream, under a port model.
 
     Attributes:
         ports: the port model.
@@ -126,9 +126,9 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the largest quotient of a stream's steps and a stated order, over several M.
+    """Return the largest quotient of a stream's steps and a stated order of growth, over several M.
 
-    M, the number of messages, is 1, a power of n, or a far larger number.
+    M is the number of messages: 1, 2, powers of n, and a far larger number.
     """
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.
@@ -137,7 +137,7 @@ def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Compare the steps of every executed stream of M messages with the closed form.
+    """Check that executed streams of M messages take as many steps as the closed form states.
 
     Also check the order of growth of the closed form.
     """
@@ -166,9 +166,10 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that the message enters every substar except the source's exactly once, by step 2.
+    """Check that by step 2, the message has entered each substar but the source's exactly once.
 
-    A substar is the set of nodes with the same last symbol; dimension n leads to other substars.
+    A substar is the set of nodes with the same last symbol. The message must enter substars over
+    links of dimension n.
     """
     schedule = broadcast.schedule
     n = check.n
@@ -215,7 +216,7 @@ def number_of_steps(check: ClaimCheck) -> None:
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that in a stream of messages no link carries two messages in one step.
 
-    Also check that no message goes back to its sender.
+    Also check that no node sends a message back to the node from which it came.
     """
     schedule = stream.schedule
     place = {"M": stream.messages, **place_of_rows(schedule)}
@@ -255,7 +256,7 @@ SEGMENTS = (1, 2)
 
 
 def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Execution]:
-    """Yield executions of every catalogue broadcast that can split the message, in a port model."""
+    """Yield executions of starcast's broadcasts that can split the message, in a port model."""
     for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue

@@ -50,23 +50,23 @@ ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a catalogue construction."""
+    """Return the height of the highest tree of a construction; trees are rooted at the identity."""
     return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 1, the broadcast along the trees L-hat.
+    """Return a function that yields executions of Algorithm 1, a broadcast along n-1 trees.
 
-    Section 4.2 of the paper describes the one-port form of Algorithm 1.
+    The trees are starcast's construction `multiple`. Section 4.2 describes the one-port form.
     """
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 2, an allgather along several trees per source.
+    """Return a function that yields executions of Algorithm 2, an allgather.
 
-    The construction ``base`` builds a tree, whose dimension changes are the trees of a source.
-    Section 5.2 of the paper describes the one-port form of Algorithm 2.
+    Each source sends along the dimension changes of the tree that the construction ``base`` builds.
+    Section 5.2 of the paper describes the one-port form.
     """
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
@@ -74,9 +74,9 @@ def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 1, a broadcast, takes h+p-1 slots.
 
-    Also check that at most two segments cross a link per step. Lemma 5 states the height h, and p
-    is the number of segments per tree. In the one-port model, a slot has n-1 sub-slots, and the
-    execution ends in the last slot.
+    Lemma 5 states the height h, and p is the number of segments per tree. In the one-port model, a
+    slot consists of n-1 sub-slots, and the last slot may end early. Also check that at most two
+    segments cross a link per step.
     """
     for execution in algorithm1(ports)(check):
         p = execution.argument("segments")
@@ -98,7 +98,7 @@ def check_single_tree(
     """Check a tree's height h' and the all-port broadcast time (h'+p-1)(T_s + m T_c/p).
 
     Args:
-        check: records the findings.
+        check: records the results.
         algorithm: name of the broadcast algorithm; the construction of its tree has the same name.
         split: name of the algorithm's argument for p, the number of packets per message.
         stated: the stated height h'.
@@ -158,8 +158,8 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
 def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
     """Return the allgather in which each source sends along a translated copy of one tree.
 
-    Step t uses the links on level t. Messages are not segmented; all messages that cross a link in
-    a step form one packet.
+    In step t, messages cross the links on level t of the trees. Messages are not segmented, and all
+    messages that cross a link in a step form one packet.
     """
     create = partial(allgather_by_levels, check.forest(construction), f"{construction} by levels")
     return check.build(create, "by level", construction)
@@ -205,7 +205,7 @@ def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
 
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each row a number that identifies its link and its slot.
+    """Return for each row a number that identifies its directed link and its slot.
 
     Args:
         schedule: the schedule.
@@ -251,14 +251,14 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return for each row the number of different partners of one end of the row's link.
+    """Return for each row the number of nodes to which its sender sends in the row's step.
 
-    The partners of an end are the other ends of its rows in the same step.
+    If ``ends`` are the receivers, return the number of nodes from which the receiver receives.
 
     Args:
         schedule: the schedule.
-        ends: for each row, the rank of this end of the row's link (the sender or the receiver).
-        other_ends: for each row, the rank of the partner, the other end of the row's link.
+        ends: for each row, the rank of the sender, or of the receiver.
+        other_ends: for each row, the rank of the other end of its link.
     """
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
@@ -280,7 +280,8 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the allgather of Algorithm 2 ends in step D_n, where D_n is the diameter.
 
-    Also check how many messages the packets contain and, up to S_6, the segments on each link.
+    Also check the sum of the largest packets of all steps and, up to S_6, the number of segments
+    over each link.
     """
     n = check.n
     schedule = allgather.schedule
@@ -298,7 +299,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
-    """Return Algorithm 2's schedule with the rows of all sources, given the rows of one source."""
+    """Expand a schedule of Algorithm 2 from the rows of one source to the rows of all sources."""
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
@@ -307,8 +308,8 @@ def check_allgather_time(
 ) -> None:
     """Check that an allgather takes the time c h T_s + c m (n!-1)/(n-1) T_c.
 
-    The argument ``height`` is h, the height of the tree; ``slots`` is c, the number of sub-slots
-    per slot.
+    The argument ``height`` is h, the height of the tree, and ``slots`` is c, the number of steps
+    per level: 1 in the all-port model, n-1 in the one-port model.
     """
     # Steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
@@ -363,5 +364,5 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
-    """Return the number of different trees, given as rows; rows of zeros are not counted."""
+    """Return the number of different trees, one per row; rows of zeros are not counted."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))

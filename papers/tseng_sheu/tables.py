@@ -2,8 +2,8 @@
 
 A time is a function of n, the start-up time T_s, and the transmission time b = m T_c of a message.
 The message has p segments per tree. Numbers in brackets, such as [16], are references of the
-paper. `TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about Algorithm 2
-in Table 2.
+paper. `TIMES` and `ORDERS` contain the rows of Table 1, and `OURS` contains one row per claim about
+Algorithm 2 in Table 2.
 """
 
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def theorem1(n: int) -> Pipeline:
 
 
 def theorem2(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 2, with n-1 times the time of equation (3)."""
+    """Return the pipeline of Theorem 2, with n-1 times the time of `theorem1`."""
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
@@ -189,16 +189,19 @@ def check_time_order(
     stated: Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
-    """Check a time's stated order of growth for all pairs (T_s, m T_c) to which a claim applies."""
+    """Check that a time has the stated order of growth for the pairs (T_s, m T_c) of a claim.
+
+    The function ``applies`` selects the pairs (default: all).
+    """
     check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
     """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
 
-    The stated number is sqrt(``square`` m T_c/T_s). Its time is compared with the times of 64
-    multiples, from 1/16 to 4 times this number. These multiples suffice, because the time is convex
-    in p.
+    The stated number is sqrt(``square`` m T_c/T_s), where m is the message size. Its time must be
+    the smallest among 64 multiples of this number, from 1/16 to 4 times. These multiples suffice,
+    because the time is convex in p.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -218,7 +221,7 @@ PARTS = ("startup", "transmission", "overall")
 def check_phases(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), i = 2..n.
 
-    Also check that a one-port broadcast takes no more phases than this sum. The paper does not
+    Also check that a one-port broadcast takes no more steps than this sum. The paper does not
     describe the cited algorithms, so a broadcast from starcast's records is executed.
     """
     n = check.n
@@ -352,11 +355,11 @@ def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
 def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
-    Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
-    rotation. A power of order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and
-    L^g g! nodes commute with the power. The number L^g g! is largest for L = 2, where it is
-    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers, so fewer than
-    (n-1) sqrt(n!) nodes are in short necklaces.
+    A necklace is an orbit of the rotation R; it is short if it has fewer than n-1 nodes. Each of
+    its nodes then commutes, as a permutation, with a power of R. A power of order L >= 2 has
+    g = (n-1)/L cycles and leaves one symbol unchanged, and L^g g! nodes commute with the power. The
+    number L^g g! is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are
+    fewer than n-1 such powers, so fewer than (n-1) sqrt(n!) nodes are in short necklaces.
     """
     return (n - 1) ** 2 * factorial(n)
 
@@ -375,7 +378,7 @@ def hamiltonian_startup(check: ClaimCheck) -> None:
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the number of messages per link in the allgather on rotated Hamiltonian paths.
 
-    The number must have the stated order of growth.
+    The number must be at most ceil((n!-1)/(n-1)), and have the stated order of growth.
     """
     collectives.check_hamiltonian(check)
     check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
@@ -492,7 +495,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that Misic's algorithm is only cited, and only this cell states its time."""
+    """Record that the paper only cites Misic's algorithm, whose time only this cell states."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

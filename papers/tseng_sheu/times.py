@@ -39,7 +39,7 @@ ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the numbers in the bounds of Lemmas 1 and 2.
 
-    These are the degree and the diameter of S_n, and the number of doublings from 1 to n!.
+    These are the degree and the diameter of S_n, and the number of doublings from 1 to at least n!.
     """
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
@@ -103,8 +103,8 @@ def time_in_slots(check: ClaimCheck) -> None:
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
 
-    The time must fall before this number, which may be a fraction, and rise after it. Also check
-    the number's order of growth.
+    The number may be a fraction. The time must fall before it and rise after it. Also check the
+    order of growth of the number.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -137,7 +137,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether one-port Algorithm 1 ends within Theorem 2's time, n-1 times Theorem 1's."""
+    """Check whether Algorithm 1 ends within Theorem 2's one-port time, n-1 times Theorem 1's."""
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -193,8 +193,8 @@ def check_least(
     """Check that the smallest time over all executed numbers of segments is at most a stated time.
 
     Args:
-        check: records the finding.
-        run: an execution of the broadcast, which the finding names.
+        check: records the result.
+        run: an execution of the broadcast, whose schedule the recorded evidence names.
         times: the broadcast's times, ``[numbers of segments, points of WIDE]``.
         stated: the stated times, ``[points of WIDE]``.
         known: whether to check a point, bool ``[points of WIDE]``: True if executions with more
@@ -245,7 +245,7 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Record the reading that the claim covers every broadcast, not only Algorithm 1.
+    """Check another reading of the claim: that some broadcast, not only Algorithm 1, is so fast.
 
     The argument ``others`` lists, for each other algorithm, its name, its argument that splits the
     message, and the number whose multiples are tried as values of this argument.
@@ -265,7 +265,7 @@ def read_with_other_broadcasts(
 
 
 def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
-    """Record the reading that sub-slots take no time if nothing is sent in them."""
+    """Check another reading of the claim: that sub-slots without packets take no time."""
     reading = check.reading(
         f"the same if sub-slots in which nothing is sent take no time, {ON_WIDE}"
     )
@@ -374,7 +374,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that in Algorithm 2's one-port allgather, the largest packets add up to n!-1 messages.
 
-    This is the number of messages in the transmission term of Lemma 2's bound.
+    The transmission term of Lemma 2's bound has the same number of messages.
     """
     stated = factorial(check.n) - 1
     check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
@@ -382,7 +382,7 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check that start-up and transmission time of Theorem 1 have the orders of Lemma 1's terms."""
+    """Check that Theorem 1's start-up and transmission times have the orders of Lemma 1's terms."""
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -429,7 +429,7 @@ def transmission_improves(check: ClaimCheck) -> None:
 def startup_improves(check: ClaimCheck) -> None:
     """Check the start-ups of allgather algorithms in Table 2, and their orders of growth.
 
-    These are the algorithm on rotated Hamiltonian paths, Algorithm 2 in both port models, and
+    The algorithms are the one on rotated Hamiltonian paths, Algorithm 2 in both port models, and
     Misic's algorithm.
     """
     collectives.check_hamiltonian(check)

@@ -40,7 +40,7 @@ class Tree(NamedTuple):
         name: the tree's name in evidence.
         root: rank of the root.
         row: the port of each node towards its parent.
-        in_catalogue: whether ``name`` is a construction of the catalogue.
+        in_catalogue: whether ``name`` is one of starcast's constructions.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return trees of the catalogue's single-tree constructions, and three random trees.
+    """Return the trees of starcast's constructions of one tree, and three random trees.
 
     All these trees are spanning trees rooted at the identity. Beyond S_6, trees whose height is of
     order (n-1)! are omitted. With ``other_roots``, two random trees with other roots are added.
@@ -107,9 +107,10 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 def link_loads(
     network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many trees LC(x, DC(i, T)) use each directed link on each level.
+    """Return how many changed trees LC(x, DC(i, T)) use each directed link on each level.
 
-    Trees for all nodes x and for i = 0, .., changes - 1 are counted.
+    See `label_change` and `dimension_change`. The changed trees for all nodes x and for
+    i = 0, .., changes - 1 are counted.
 
     Returns:
         Two arrays: the loads of links from parent to child, int64 ``[levels, nodes, ports]``, and
@@ -164,8 +165,8 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree whose height is the diameter, but which is not a shortest-path tree.
 
-    The tree is rooted at the identity. One node has a path that is longer than the node's distance.
-    All other nodes have the shortest paths that avoid this node.
+    The tree is rooted at the identity. One node has a path that is longer than its distance. The
+    paths of all other nodes are as short as they can be without this node.
 
     Returns:
         The tree, or None if no such tree is found.
@@ -207,7 +208,7 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check that a catalogue forest consists of the expected tree only."""
+    """Check that a forest of starcast's constructions consists of the expected tree only."""
     check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
@@ -230,9 +231,9 @@ def label_changes_span(check: ClaimCheck) -> None:
 
 
 def check_label_example(check: ClaimCheck) -> None:
-    """Check that LC(3021, L(0123)) replaces the symbols in both ends of every link of L(0123).
+    """Check the paper's example LC(3021, L(0123)), a label change of the greedy tree L(0123).
 
-    In this example of the paper, symbols are counted from 0.
+    The symbols, counted from 0, must be replaced in both ends of every link.
     """
     x = "4132"
     replacement = str.maketrans("1234", x)
@@ -326,7 +327,7 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 def heights_of_single_trees(check: ClaimCheck) -> None:
     """Check the heights that the paper states for two trees of Fragopoulou & Akl, reference [8].
 
-    These are the trees rotated-hamiltonian and necklace. Also check that the height of
+    The trees are rotated-hamiltonian and necklace. Also check that the height of
     rotated-hamiltonian has the order (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
@@ -339,10 +340,10 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check whether the translates of a tree use all links equally often.
+    """Check whether the translations of a tree use all links equally often, as stated.
 
     The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8]. In fact, the
-    number of translates that use a link depends on the link's dimension.
+    number of translations that use a link depends on the link's dimension.
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
@@ -367,8 +368,8 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check that Algorithm 2 takes the time of Theorem 3 on many trees.
 
-    If n > 4, the height of one of these trees is the diameter, although the tree is not a
-    shortest-path tree.
+    If n > 4, one of these trees has the diameter as its height without being a shortest-path tree
+    (see `tree_with_detour`).
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)

@@ -64,7 +64,7 @@ def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
 
 
 def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
-    """Return the port of each node towards its parent in the catalogue's greedy tree L(r)."""
+    """Return the port of each node towards its parent in starcast's greedy tree L(r)."""
     row: NDArray[np.uint8] = network.forest("greedy", root=root).parent_port[0]
     return row
 
@@ -72,7 +72,8 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 def shift_paths(network: CachedTopology, root: int) -> list[ShiftPath]:
     """Return the paths p_1, .., p_{n-1} from a root to its shifted roots; see `ShiftPath`.
 
-    In a corrupted tree with a cycle, the number of links on a path is limited to the node count.
+    If a mutation test has corrupted the tree so that it has a cycle, a path ends after as many
+    links as there are nodes.
     """
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
@@ -107,7 +108,7 @@ def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]
 
 
 def check_star_size(check: ClaimCheck) -> None:
-    """Check the number of nodes and links, degree and diameter of S_n in its neighbour table."""
+    """Check the number of nodes, the links of every node, and the diameter of S_n."""
     n = check.n
     label_symbols = stars.symbols(check)
     check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
@@ -192,9 +193,9 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every tree L-hat is a spanning tree, namely a greedy tree with p_i reversed.
+    """Check that each of the n-1 trees L-hat is a greedy spanning tree with a path reversed.
 
-    `ShiftPath` defines the path p_i.
+    The path of the i-th tree is p_i, which `ShiftPath` defines.
     """
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
@@ -212,7 +213,7 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
-    """Check whether every tree L-hat has the height that Lemma 5 states.
+    """Check whether each of the n-1 spanning trees L-hat has the height that Lemma 5 states.
 
     In fact, one tree on S_3 is lower.
     """
@@ -236,7 +237,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
     """Return the largest level of a node outside the branch of r in the greedy tree L(rho^i(r)).
 
-    The branch of r is the subtree that contains r and is rooted at a child of rho^i(r).
+    The branch of r is the subtree that contains r and whose root is a child of rho^i(r).
     """
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
@@ -248,7 +249,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the largest height of the trees L-hat is between D_n + n - 1 and 2 D_n.
+    """Check that the largest height of the spanning trees L-hat is in D_n + n - 1 .. 2 D_n.
 
     D_n is the diameter.
     """
@@ -260,7 +261,7 @@ def greatest_height(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that at most two of the trees L-hat use the same directed link."""
+    """Check that at most two of the n-1 spanning trees L-hat use the same directed link."""
     n = check.n
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
@@ -353,8 +354,8 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
 
-    `ShiftPath` defines the path p_i. C_0, C_1, .. are the cycles of the shift by i, first(C) is the
-    first position of a cycle C, and trail(C) is C without its first position.
+    `ShiftPath` defines the path p_i, and `shift_cycles` returns the cycles C_0, C_1, .. The first
+    position of a cycle C is first(C), and trail(C) is C without this position.
     """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -369,7 +370,7 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that each reversed link of a path p_i is in at most one greedy tree L(rho^j(r)).
 
-    `ShiftPath` defines the paths p_i.
+    `ShiftPath` defines the paths p_i; i and j are 1..n-1.
     """
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
