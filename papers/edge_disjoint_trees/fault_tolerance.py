@@ -403,8 +403,8 @@ def example(check: ClaimCheck) -> None:
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Check whether all healthy nodes receive all messages of an allgather despite n-2 faults.
 
-    The allgather is executed with acknowledgements, as the paper describes it. The correction of
-    the claim is an execution in fixed steps, without acknowledgements.
+    The allgather is executed with acknowledgements, as the paper describes it. The corrected claim
+    is about an execution in fixed steps, without acknowledgements.
     """
     schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction()

@@ -410,12 +410,12 @@ def test_local_reductions_within_a_rank_are_read(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('type="rrs"', 'type="rcs"',
-         "rank 0, thread block 0, step 5 leaves unit 3 without the contribution of rank 0 in o[3]"),
+         "rank 0, thread block 0, step 5 leaves unit 3 in o[3] without the contribution of rank 0"),
         ('type="rrcs" srcbuf="i" srcoff="1"', 'type="rrcs" srcbuf="i" srcoff="0"',
          "rank 0, thread block 0, step 3 adds unit 1 to unit 0"),
         ('type="rcs" srcbuf="i" srcoff="0"', 'type="rrcs" srcbuf="i" srcoff="0"',
          "rank 0, thread block 0, step 4 counts the contribution of rank 0 to unit 0 twice"),
-        ('type="rrcs"', 'type="rrs"', "leaves unit 1 without the contribution of rank 3 in o[1]"),
+        ('type="rrcs"', 'type="rrs"', "leaves unit 1 in o[1] without the contribution of rank 3"),
     ],
 )  # fmt: skip
 def test_a_contribution_that_is_lost_or_counted_twice_is_detected(

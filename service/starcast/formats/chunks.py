@@ -441,7 +441,5 @@ class ChunkExecution:
                 if missing:
                     block, last = next(iter(chunk.written.items()), (0, 0))
                     problem = f"rank {rank}, {self.name_block(block)}, step {last} leaves unit"
-                    problem += f" {unit} without the contribution of rank"
-                    raise RejectedError(
-                        f"{problem} {missing.bit_length() - 1} in o[{offset}]", hint=HINT
-                    )
+                    problem += f" {unit} in o[{offset}] without the contribution of rank"
+                    raise RejectedError(f"{problem} {missing.bit_length() - 1}", hint=HINT)

@@ -211,9 +211,9 @@ class Artifacts(Connection):
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
-        Forests and schedules depend on their topology, and schedules also on their forest. A
-        network that a stored run or record uses is deleted from Neo4j, but the definition of the
-        network stays in PostgreSQL. If this network is not in Neo4j, the command fails.
+        Forests and schedules depend on their topology, and schedules also on their forest. If a
+        stored run or record uses a network, the network is deleted only from Neo4j, and its
+        definition stays in PostgreSQL; if such a network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This import is faster

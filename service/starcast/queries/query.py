@@ -237,7 +237,8 @@ def check_reads_only(cypher: str, source: Path) -> None:
         source: the file that error messages name.
 
     Raises:
-        InputError: the statement may write; the message names file and line.
+        InputError: the statement may write, is not a single statement, or cannot be checked; the
+            message names the file and, if known, the line.
         LimitError: the statement is too long, or its brackets are nested too deeply.
     """
     if len(cypher) > SMALL_TEXT:

@@ -46,7 +46,8 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Names of the arrays in a certificate of inequalities (`starcast.records.cut_bounds`).
+#: Names of the arrays that prove a lower bound on the bisection width
+#: (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 #: Names of the arrays that prove the bound; they are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)
@@ -59,7 +60,7 @@ _MAX_LENGTH = 2_000
 
 def _require_printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("the string has control characters")
+        raise ValueError("the string has unprintable characters")
     return text
 
 

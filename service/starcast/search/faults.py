@@ -203,7 +203,7 @@ class FaultDiameter(SearchProblem):
         """Return the formula that the record's proof refutes, built from the record's paths.
 
         Raises:
-            RejectedError: the record has no paths, or a path does not end at a target.
+            RejectedError: the record has no paths, or a path does not end at one of `targets`.
         """
         rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
         paths = [[node for node in row if node >= 0] for row in rows]

@@ -341,7 +341,11 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
-    """Return the quotient for partitions whose classes an automorphism permutes cyclically.
+    """Return a topology's quotient, which describes the partitions that an automorphism shifts.
+
+    In such a partition of the nodes, the automorphism maps each class to the next class. Its power
+    with the exponent ``classes`` maps each class to itself; the quotient has one node for each
+    orbit of this power.
 
     Args:
         graph: the topology.

@@ -186,7 +186,7 @@ def merge_shards(
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:
-        raise InputError("no shard is given", hint="name the files written with `out`")
+        raise InputError("no shard is given", hint="specify the files that were written with `out`")
     first_file, first = parts[0]
     for file, part in parts:
         _check_code(file, part)
@@ -272,9 +272,11 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
     except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a shard file") from None
     except OSError as error:
-        raise unreadable(file, error, "name the files written with `out`") from None
+        raise unreadable(file, error, "specify the files that were written with `out`") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(f"{file} is not a shard file", hint="name the files written with `out`")
+        raise InputError(
+            f"{file} is not a shard file", hint="specify the files that were written with `out`"
+        )
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")
     part = _convert(file, _ShardFile, content, "its content")

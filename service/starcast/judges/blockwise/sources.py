@@ -26,8 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
 #: cache.
 MAX_BLOCK = 7
-#: Maximum n: a 64-bit integer counts the trees that use each port, with 4 bits per port, so there
-#: are at most 15 ports.
+#: Maximum n: a 64-bit integer counts the trees that use each port, with 4 bits per port. These
+#: count up to 15, and there are n-1 trees.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,

@@ -195,9 +195,10 @@ class SumDependencies(Dependencies):
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return the indices of the arrival times after which each node has the complete unit.
+        """Return, for each pair (node, unit), the arrivals after which the node has the complete unit.
 
-        The result has no meaning for a node that never has the complete unit.
+        The arrivals are given as indices of arrival times. The result has no meaning for a node
+        that never has the complete unit.
         """
         passes = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), passes)

@@ -134,7 +134,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph is empty, because its nodes would belong to another program."""
+    """Check that a graph without a :Store node has no other nodes, such as another program's."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
