@@ -37,6 +37,7 @@ ResultModel = TypeVar("ResultModel", bound=pydantic.BaseModel)
 ShardKind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
+_HINT = "specify the files that were written with `out`"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
@@ -186,7 +187,7 @@ def merge_shards(
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:
-        raise InputError("no shard is given", hint="specify the files that were written with `out`")
+        raise InputError("no shard is given", hint=_HINT)
     first_file, first = parts[0]
     for file, part in parts:
         _check_code(file, part)
@@ -272,11 +273,9 @@ def _read(file: Path, kind: ShardKind) -> _ShardFile:
     except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a shard file") from None
     except OSError as error:
-        raise unreadable(file, error, "specify the files that were written with `out`") from None
+        raise unreadable(file, error, _HINT) from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(
-            f"{file} is not a shard file", hint="specify the files that were written with `out`"
-        )
+        raise InputError(f"{file} is not a shard file", hint=_HINT)
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")
     part = _convert(file, _ShardFile, content, "its content")

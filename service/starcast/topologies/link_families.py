@@ -122,7 +122,7 @@ def de_bruijn(symbols: int, length: int) -> LabelPairs:
     sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
 )  # fmt: skip
 def kautz(degree: int, length: int) -> LabelPairs:
-    """Yield the links of a Kautz graph, from each word to its shifts without equal adjacent symbols.
+    """Yield the links of a Kautz graph, from words to shifts, without equal adjacent symbols.
 
     The words have degree + 1 different symbols. A shift of a word lacks the word's first symbol and
     ends in an additional symbol.

@@ -195,10 +195,10 @@ class SumDependencies(Dependencies):
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return, for each pair (node, unit), the arrivals after which the node has the complete unit.
+        """Return, for each pair (node, unit), the arrivals after which the node has the unit.
 
-        The arrivals are given as indices of arrival times. The result has no meaning for a node
-        that never has the complete unit.
+        The arrivals are given as indices of arrival times. In a reduction, the node has the unit
+        when all contributions are added. The result has no meaning for a node that never has it.
         """
         passes = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), passes)
