@@ -157,7 +157,7 @@ REFUSED = {
         "compare ours --plot plot": "must end in .svg, .pdf or .png: plot",
         "claims check TS.L55": "unknown claim 'TS.L55' … did you mean TS.L5",
         "claims show ts.l5x": "unknown claim 'ts.l5x' … did you mean TS.L5",
-        "claims show 'nothing at all'": "unknown claim 'nothing at all' … lists all claims",
+        "claims show 'nothing at all'": "unknown claim 'nothing at all' … claims list'",
         "claims list ts": "unknown claim 'ts' … did you mean TS.",
         "claims check TS.L5 --sizes Q3": "claim TS.L5 is not about Q3 … verify the claim on S3, S4",
         "claims check TS.L5 --sizes ,": "the list of topologies is empty … S4,S5",
