@@ -60,7 +60,7 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest Laplacian eigenvalue, or its lower bound 0 for a large graph."""
+    """Return the second smallest Laplacian eigenvalue, or 0, a lower bound, for a large graph."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -82,11 +82,11 @@ def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Divide the nodes into two halves that consist of substars; for odd n, one substar is divided.
+    """Return two halves that consist of whole substars, except that odd n divides one substar.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A divided substar
-    is split in the same way, by the symbols before the last one. In other families the halves are
-    the lower and the higher ranks.
+    is split in the same way, by the symbols before the last one. In other families, the nodes with
+    the lower ranks form one half.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
@@ -96,7 +96,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return the halves after a tenth of all nodes, chosen at random, moved in each direction."""
+    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -112,9 +112,10 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange pairs of nodes between the halves by tabu search, until the cut stops improving.
+    """Exchange nodes between the halves by tabu search, until the cut stops improving.
 
-    Each step exchanges the best pair of nodes that have not moved recently.
+    Each step moves the best node of each half to the other half; nodes that have moved recently are
+    avoided. The search also ends when it reaches the target or the time limit.
 
     Args:
         table: the neighbours, ``[ports, nodes]``.
@@ -158,7 +159,8 @@ def find_certificate(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Search for a proof of a lower bound on the bisection width; return vectors and multipliers.
 
-    The docstring of `starcast.records.cut_bounds` explains how they prove a bound.
+    The docstring of `starcast.records.cut_bounds` explains how vectors and multipliers prove a
+    bound.
 
     Args:
         work: four values: the index of each node pair's orbit, ``[nodes, nodes]``; the number of
@@ -204,9 +206,10 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: NDArray[np.int64]) -> bool:
-        """Add the inequality for (b y)^2; return False if the program contains it already.
+        """Add the inequality of a vector b; return False if the program contains it already.
 
-        The square is at least 0, and at least 1 if the sum of the vector b is odd.
+        The inequality states that the square (b y)^2 is at least 0, and at least 1 if the sum of b
+        is odd.
         """
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
@@ -251,8 +254,8 @@ class _Program:
     def certificate(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the vectors with positive multipliers, and the multipliers, rounded to integers.
 
-        The last multiplier does not belong to a vector, but to the condition that the halves have
-        equal size.
+        The last multiplier does not belong to a vector, but to the condition that the halves differ
+        by at most one node.
         """
         # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
         # and their sum is computed exactly.
@@ -265,9 +268,10 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequality is violated by the averages z in ``matrix``.
+    """Return vectors b whose inequalities, described in `_Program.add`, are violated by ``matrix``.
 
-    The entry ``matrix[u, v]`` is the average for the orbit of the node pair (u, v).
+    The entry ``matrix[u, v]`` is the average of y_u y_v over the orbit of the node pair (u, v). For
+    these averages, (b y)^2 becomes the sum of b_u b_v ``matrix[u, v]`` over all pairs.
     """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
@@ -286,9 +290,9 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequality is violated, with +-1 at rank 0 and at two other ranks.
+    """Return vectors b with violated inequalities that are 1 at rank 0 and +-1 at two other ranks.
 
-    All other entries of a vector are 0. As in `_violated`, ``matrix`` contains the averages z.
+    All other entries of a vector are 0. `_violated` describes ``matrix``.
     """
     first = matrix[0]
     found = []
@@ -308,7 +312,8 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[n
 def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64] | None:
     """Search for a vector b with an odd sum whose inequality (b y)^2 >= 1 is violated.
 
-    Each step of the local search adds +-1 to two entries. The result is None if no vector is found.
+    Each step of the local search adds +-1 to two entries. `_violated` describes ``matrix``. The
+    result is None if no vector is found.
     """
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)
@@ -459,7 +464,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches from substars, from random halves and from changed best halves."""
+        """Run tabu searches that start from substars, random halves, or the best halves, changed."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

@@ -41,7 +41,7 @@ _MAX_CLIQUE = 20
 
 
 def counting_bound(nodes: int, degree: int) -> int:
-    """Return the smallest number of rounds in which a broadcast can reach ``nodes`` nodes.
+    """Return a lower bound on the rounds of a broadcast to ``nodes`` nodes of degree ``degree``.
 
     The root informs at most ``degree`` nodes, and every other node at most ``degree - 1``, since
     the neighbour that informed it has the message already. Hence the root sends in the first
@@ -99,7 +99,7 @@ def clique_bound(graph: Topology) -> int:
     maximum over all ways in which parts can grow, without a limit on the number of parts.
 
     The bound is attained on S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2},
-    where counting by degree gives one round less.
+    where `counting_bound` gives one round fewer.
 
     Args:
         graph: S_{n,k}. The result is 0 for other topologies, and for cliques of more than 20 nodes.

@@ -42,7 +42,8 @@ _PAIRWISE = 6
 class Formula:
     """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    A search problem always writes the same clauses, so the formula of a proof can be rebuilt.
+    For the same target, a search problem always writes the same clauses, so the formula of a proof
+    can be rebuilt.
     """
 
     def __init__(self) -> None:
@@ -271,7 +272,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
 
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it finds none.
-        work: the first argument of the function, which is pickled.
+        work: the first argument of the function; it must be picklable.
         budget: limits, seeds and the number of processes.
         subject: a name for the work, for progress and messages.
 
@@ -419,6 +420,7 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 
     Raises:
         RejectedError: the clauses are satisfiable.
+        UnavailableError: python-sat is not installed.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:

@@ -42,7 +42,7 @@ from starcast.trees.construction import CONSTRUCTIONS
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
-    """Return every node's distance from ``start`` on paths that avoid the root; -1 at the root."""
+    """Return each node's distance from ``start`` on paths that avoid rank 0; -1 if there is none."""
     table = graph.table()
     distances = np.full(graph.nodes, -1)
     distances[start], front = 0, np.array([start])

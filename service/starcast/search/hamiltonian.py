@@ -65,9 +65,10 @@ class _Factor:
             self.count += 1
 
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
-        """Return the change in the number of this factor's cycles that an exchange would cause.
+        """Return by how much an exchange would change the number of this factor's cycles.
 
-        Every node is an end of at most one removed link, and of at most one added link.
+        Every node is an end of at most one removed link, and of at most one added link. The result
+        is 0 if the cycles of this factor are not counted.
         """
         # Cycles are counted only in 2-factors that must become Hamiltonian cycles.
         if not self.is_counted:
@@ -156,7 +157,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     for every cycle of even length, so that 2 divides both i and the order.
 
     Returns:
-        int64 ``[nodes]``, or None if there is no such translation.
+        int64 ``[nodes]``. The result is None if no such translation is found, if translations
+        change the ports of links, or if the topology has too many nodes.
     """
     if not graph.translation_keeps_ports or graph.nodes > _MAX_NODES:
         return None

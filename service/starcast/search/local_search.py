@@ -43,7 +43,8 @@ class BroadcastTree(NamedTuple):
             nodes that no node informs.
         child: the node that each node informs in each slot, int32 ``[nodes, slots]``; -1 if none.
         moved: the search step in which each node took its place, int64 ``[nodes]``.
-        missing: the uninformed nodes; ``position`` contains each missing node's index in this list.
+        missing: the uninformed nodes, in the first ``counts[0]`` entries, int32 ``[nodes]``.
+        position: the index of each missing node in ``missing``, int32 ``[nodes]``.
         counts: the number of missing nodes, the minimum of this number so far, the steps since that
             minimum, and the number of all steps.
         first: the last round before the searched rounds.
@@ -362,7 +363,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes within distance 2 of uninformed nodes."""
+    """Free all nodes of the searched rounds that are at distance 1 or 2 from an uninformed node."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):

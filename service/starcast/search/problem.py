@@ -45,8 +45,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted; None if no formula was refuted.
         evidence: arrays from which the formula or the bound can be derived, and which are stored in
             the record.
-        target: the worst value that the attempt proved to be impossible; None if this value is the
-            target of the attempt.
+        target: the worst value that the attempt proved to be impossible; None stands for the target
+            of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -137,7 +137,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return the witness of a simple object, from which the search starts."""
+        """Return the witness of an object that is quick to find; the search starts from it."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -188,7 +188,7 @@ class SearchProblem(ABC):
         """Check that the problem is defined on a topology.
 
         Raises:
-            InputError: the topology has fewer than `least_nodes`, a degree below 2, or no
+            InputError: the topology has fewer nodes than `least_nodes`, a degree below 2, or no
                 translations.
         """
         # Bounds and methods rely on translations: a translation maps any node to rank 0, so all
@@ -229,7 +229,8 @@ class FormulaProblem(SearchProblem):
         """Decide with a solver whether an object reaches a target.
 
         Raises:
-            LimitError: the formula does not fit into the memory limit.
+            LimitError: the formula or the solver needs more memory than the limit.
+            UnavailableError: the solver is not installed.
         """
         subject = self.subject(target)
         require_fit(self.literals(target), budget.memory, subject)

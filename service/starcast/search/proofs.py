@@ -82,7 +82,7 @@ def refute(
     Args:
         formula: the formula.
         budget: the limits on time and memory; one process is used.
-        subject: the statement to refute, for progress and messages.
+        subject: a description of the proof, for progress and messages.
         out: the path of a file to which the proof is written (default: none).
 
     Returns:
@@ -237,11 +237,12 @@ def verify_bound(record: Record) -> None:
     """Check that a record's bound follows from theory, or that its proof is for the right formula.
 
     The formula is rebuilt, and must have the SHA-256 in the record. The proof itself is not
-    regenerated; `starcast.search.check_record` can do this, which takes longer.
+    regenerated; `starcast.search.check_record` can do this, which takes longer. The certificate of
+    a bisection is not checked here, but by `starcast.records.verify`.
 
     Raises:
         RejectedError: the record has no proof, and its bound differs from the bound from theory; or
-            the proof is for another formula.
+            it has a proof that belongs to another formula or is not needed.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
@@ -280,14 +281,15 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         memory: the memory limit of a solver in MB, into which the formula has to fit.
 
     Raises:
-        RejectedError: the record has no proof, or its proof belongs to another formula.
+        RejectedError: the record has no proof, its bound needs no proof, or its proof belongs to
+            another formula.
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula does not fit into the memory.
     """
     if record.proof is None:
         raise RejectedError(
             f"the bound of {record.id} needs no proof: {record.reason}",
-            hint="name a record with a proof; 'starcast records list' shows them",
+            hint="choose a record that has a proof: see 'starcast records list'",
         )
     problem = problem_of(record)
     refuted = record.bound - record.sign
@@ -321,8 +323,8 @@ def prove_again(
         The refutation; None if the time limit was reached or the proof is too long.
 
     Raises:
-        RejectedError: the record has no proof, its formula has a solution, or a checker rejects
-            the proof.
+        RejectedError: the record has no proof, its proof belongs to another formula, the formula
+            has a solution, or a checker rejects the new proof.
         LimitError: memory ran out.
         UnavailableError: python-sat is not installed.
     """
@@ -348,7 +350,8 @@ def check_record_proof(record: Record, proof: str) -> str:
         proof: the content of the proof file; a DRAT proof is checked by dratify.
 
     Raises:
-        RejectedError: the record has no proof, or the checker rejects the given proof.
+        RejectedError: the record has no proof, its proof belongs to another formula, or the checker
+            rejects the given proof.
         UnavailableError: dratify is not installed.
     """
     formula = formula_of(record)
@@ -433,7 +436,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record; its ``failure`` comes from `find_failure`."""
+    """Return a table with one row per checked record, and `find_failure` as its ``failure``."""
     rows = [
         {
             "id": each.record.id,

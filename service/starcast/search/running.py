@@ -146,7 +146,10 @@ class _Search:
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known record, or a record with a simple object."""
+        """Return the known record or, if it is None, the record of an object quick to find.
+
+        If the bound from theory is better than the known bound, it replaces the known bound.
+        """
         bound = self._problem.bound()
         if known is not None:
             # The bound from theory may have improved since the record was written.
@@ -345,7 +348,7 @@ def plan_searches(
                 problem.check_topology(graph)
                 tasks[SearchTask(name, graph.spec, values, seed)] = None
     if not tasks:
-        raise InputError("there is nothing to search", hint="name a problem and a topology")
+        raise InputError("there is nothing to search", hint="specify a problem and a topology")
     return list(tasks)
 
 
@@ -364,7 +367,7 @@ def run_searches(
         find_known: returns the checked record from which a search starts.
         keep: receives each improved record.
         executor: runs the searches. By default they run one after another in this process, and each
-            search starts from the records of the previous searches.
+            search starts from the record of the previous search with the same subject.
 
     Raises:
         LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
@@ -409,7 +412,7 @@ def search_shard(
     find_known: FindKnown,
     executor: Executor | None = None,
 ) -> list[Record]:
-    """Run the searches of a shard, and write their records only to a file.
+    """Run the searches of a shard, and write their records to a file, not to a folder of records.
 
     Args:
         tasks: all searches.

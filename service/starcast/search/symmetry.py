@@ -1,8 +1,8 @@
 """Automorphisms of topologies, as arrays of the nodes' images, checked against the links.
 
 A search may use two kinds of automorphisms: translations, which can map any node to any other, and
-automorphisms that fix the identity node (rank 0). For topology families from plug-ins, the only
-known automorphism of the second kind is the identity map.
+automorphisms that fix the identity node (rank 0). The second kind is known only for star graphs,
+(n,k)-stars and hypercubes.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: the number of repetitions that bring all nodes back.
+    """Return a translation's order: how often it must be applied to map every node to itself.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
