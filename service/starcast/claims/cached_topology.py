@@ -1,7 +1,7 @@
 """Topologies for checks, with cached objects and with arrays computed from definitions.
 
-`CachedTopology` provides the forests and schedules of the catalogue, and arrays that are computed
-from the neighbour table alone, without `starcast.trees`: distances, trees and their levels.
+`CachedTopology` provides forests and schedules, and arrays that are computed from the neighbour
+table alone, without `starcast.trees`: distances, trees and their levels.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ class CachedTopology:
 
     Attributes:
         topology: the topology; its most used attributes are also attributes of this object.
-        objects: the cache that holds the forests, schedules and arrays.
+        objects: the cache for the forests, schedules and arrays.
         spec, n, nodes, degree, ports, label, labels, rank: the attributes of the topology with
             these names.
     """
@@ -168,7 +168,7 @@ class CachedTopology:
         return self.objects.get_or_create("array", (name, self.spec), create)
 
     def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
-        """Return a forest built by a construction of the catalogue."""
+        """Return the forest that a construction builds; it is built only once per cache."""
         key = (self.spec, construction, root, *sorted(arguments.items()))
         create = partial(trees.forest, self.spec, construction, root=root, **arguments)
         return self.objects.get_or_create("forest", key, create)
@@ -181,14 +181,14 @@ class CachedTopology:
         root: int | str = 0,
         **arguments: int | str,
     ) -> Schedule:
-        """Return a schedule built by an algorithm of the catalogue."""
+        """Return the schedule that an algorithm builds; it is built only once per cache."""
         key = (self.spec, collective, algorithm, ports, root, *sorted(arguments.items()))
         options: dict[str, Any] = {"ports": ports, "root": root, **arguments}
         create = partial(collectives.schedule, self.spec, collective, algorithm, **options)
         return self.objects.get_or_create("schedule", key, create)
 
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
-        """Return a schedule that is not in the catalogue, cached under the given key."""
+        """Return the schedule cached under a key; ``create`` builds it when it is first used."""
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
 
     # Distances and trees, by breadth-first search
@@ -237,7 +237,7 @@ class CachedTopology:
     def parents(self, row: NDArray[np.uint8]) -> Ranks:
         """Return each node's parent in a tree, int32 ``[nodes]``; -1 for a node without a parent.
 
-        The argument ``row`` holds the port of each node towards its parent.
+        The argument ``row`` contains the port of each node towards its parent.
         """
         parents = np.full(self.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):
@@ -247,8 +247,8 @@ class CachedTopology:
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
         """Return the port from each node of ``tail`` to the corresponding node of ``head``.
 
-        Both arrays hold ranks and broadcast to the shape of the result. The port is 0 for a pair of
-        nodes that are not neighbours.
+        Both arrays contain ranks and broadcast to the shape of the result. The port is 0 for a pair
+        of nodes that are not neighbours.
         """
         ports = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):
@@ -258,7 +258,7 @@ class CachedTopology:
     def depths(self, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
         """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``.
 
-        The argument ``rows`` holds the port of each node towards its parent, ``[trees, nodes]``.
+        The argument ``rows`` contains the port of each node towards its parent, ``[trees, nodes]``.
         """
         return np.stack([tree_levels(self.parents(row), root) for row in rows])
 

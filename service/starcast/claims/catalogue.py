@@ -89,8 +89,8 @@ def family_sizes(
     Args:
         family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
         quick: largest n for the level ``quick``.
-        full: largest n for ``full``, at least that for ``quick``.
-        deep: largest n for ``deep``, at least that for ``full``.
+        full: largest n for the level ``full``; ``quick`` if that is larger.
+        deep: largest n for the level ``deep``; the n for ``full`` if that is larger.
         least: smallest n (default: 3; 2 for hypercubes).
         beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1).
         omit: sizes to omit, such as ``S7,5``.
@@ -142,18 +142,21 @@ def size_order(spec: str) -> tuple[int, int, int]:
 
 
 def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the specs of topologies in size order, without repetition.
+    """Return the specs of topologies, sorted by `size_order`, without repetition.
 
     Specs with the same sort key keep their order.
 
     Raises:
-        InputError: a spec is not a topology.
+        InputError: a spec does not name a topology.
     """
     return tuple(sorted(dict.fromkeys(topology(spec).spec for spec in specs), key=size_order))
 
 
 def is_degenerate(spec: str) -> bool:
-    """Return whether a topology is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
+    """Return whether a topology is an extreme case.
+
+    Extreme cases are S_n with n <= 3, S_{n,k} with k = 1 or k = n-1, and Q_n with n <= 2.
+    """
     size = topology(spec)
     if size.family == "nk-star":
         return size.k in (1, size.n - 1)
@@ -179,8 +182,8 @@ class Claim:
         section: module of the claim's check, such as ``tseng_sheu.trees``. Claims of one section
             are verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
-        record: the search problem whose records hold the best known values for the claim's subject;
-            empty if there is none. The verdict does not depend on these records.
+        record: the search problem whose records contain the best known values for the claim's
+            subject; empty if there is none. The verdict does not depend on these records.
         memory: estimate of the memory that the check needs.
     """
 
@@ -261,7 +264,7 @@ def load(pack: str | Path) -> dict[str, Claim]:
     """Load a paper pack of your own, or load it again after a change.
 
     Args:
-        pack: the pack's folder, which holds ``claims.toml`` and the modules of its checks.
+        pack: the pack's folder, with ``claims.toml`` and the modules of its checks.
 
     Returns:
         The pack's claims by id. `starcast.check` verifies these claims like starcast's own claims.
@@ -344,11 +347,11 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
 
 
 def _read_sizes(entry: ClaimEntry) -> Sizes:
-    """Return the sizes of a claim, from its entry in ``claims.toml``; none for a conjunction.
+    """Return the sizes in a claim's entry of ``claims.toml``; a conjunction has no sizes.
 
     Raises:
         InputError: the notation or the sizes are missing, the sizes do not have one of the
-            permitted forms, or a size is not a topology.
+            permitted forms, or a size does not name a topology.
     """
     given = entry.sizes
     if entry.conjunction:
@@ -390,7 +393,7 @@ def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Cl
     """Return the claims of a pack, joined with their checks.
 
     Raises:
-        InputError: a claim has no check, or a check has no claim.
+        InputError: a claim other than a conjunction has no check, or a check has no such claim.
     """
     if not pack.sha256:
         packs.import_modules(pack.module)

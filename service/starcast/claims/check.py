@@ -258,7 +258,7 @@ class ClaimCheck(CachedTopology):
     def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
         """Record whether two closed forms have the same order of growth.
 
-        They do if their quotient and the reciprocal of the quotient are bounded.
+        They have the same order if their quotient and the reciprocal of the quotient are bounded.
         """
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))

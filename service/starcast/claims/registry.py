@@ -254,7 +254,7 @@ def execute(
     root: int = 0,
     **arguments: ArgumentValue,
 ) -> Execution:
-    """Execute a schedule of the catalogue, record whether it is valid, and return the execution."""
+    """Build and execute a schedule, record whether it is valid, and return the execution."""
     schedule = check.schedule(collective, algorithm, ports, root, **arguments)
     return Execution(schedule, check.execute(schedule))
 
@@ -265,7 +265,7 @@ def forests(
     """Return a provider that yields the forest of a construction at each sample root.
 
     Args:
-        construction: name in the catalogue of constructions.
+        construction: name of the construction.
         roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
             method). If the number is 1, the root is the identity.
         arguments: arguments of the construction.
@@ -292,7 +292,7 @@ def executions(
 
     Args:
         collective: name of the collective.
-        algorithm: name in the catalogue of algorithms.
+        algorithm: name of the algorithm.
         ports: port model.
         roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
             method). If the number is 1, the root is the identity.

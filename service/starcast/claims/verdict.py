@@ -24,7 +24,7 @@ class Verdict:
         counterexample: the smallest counterexample, if the claim fails; otherwise None.
         detail: the evidence in sentences.
         evidence: the evidence at each size.
-        parts: verdicts of the parts of a conjunction.
+        parts: verdicts on the parts of a conjunction; empty for any other claim.
         of: id of the forest or schedule of the counterexample; empty if there is none.
     """
 
@@ -279,7 +279,7 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 
 
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield, for each order of growth, the largest quotient and the quotient for a huge n."""
+    """Yield a sentence for each order of growth: the largest quotient, and that for a huge n."""
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
         for finding in found.findings:

@@ -1,4 +1,4 @@
-"""Verification of one claim in this process, or of many claims in several processes if faster."""
+"""Verification of one claim in this process, or of many claims in one or several processes."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ def applies_to(claim: Claim, spec: str) -> bool:
     larger sizes of the same family.
 
     Raises:
-        InputError: the spec is not a topology.
+        InputError: the spec does not name a topology.
     """
     size = topology(spec)
     own = [known for known in claim.sizes.deep if topology(known).family == size.family]
@@ -163,7 +163,7 @@ class Task:
 
     Attributes:
         size: spec of the topology.
-        claim_ids: the ids of the claims, in the order of the catalogue.
+        claim_ids: the ids of the claims, in the order in which they are verified.
     """
 
     size: str
@@ -194,7 +194,7 @@ class Task:
 def plan_pairs(
     claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None
 ) -> tuple[Pair, ...]:
-    """Return the pairs of a claim and a size to verify, in the order of the papers.
+    """Return the pairs of a claim and a size to verify, in the order of the given claims.
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.

@@ -53,9 +53,9 @@ def build_page(
         forests: forests on the topology.
         schedules: schedules on the topology.
         state: the initial state of the page in the form of the explorer's URLs, such as
-            ``step=3&node=21345``. If the state names no schedule or forest, the page shows the
-            first schedule or else the first forest. If the state is an empty string, the page shows
-            neither a schedule nor a forest.
+            ``step=3&node=21345``. If the state is an empty string, the page shows neither a
+            schedule nor a forest. If any other state does not name a schedule or forest, the page
+            shows the first schedule or else the first forest.
         root: the root of the layout `levels` while no forest or schedule is shown. While a forest
             or schedule is shown, the layout has the root of this forest or schedule.
 
@@ -271,7 +271,7 @@ def _name_apart(schedules: dict[str, Any]) -> None:
 
 
 def _opening_state(data: dict[str, Any], state: str | None) -> str:
-    """Return a page's initial state; `build_page` describes which schedule or forest it shows."""
+    """Return the initial state of a page from the argument ``state`` of `build_page`."""
     if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
         return state
     for kind in ("schedule", "forest"):

@@ -90,7 +90,10 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
 
 
 def _spread(contours: Sequence[_Contour]) -> list[float]:
-    """Return the positions of the roots of sibling subtrees, from left to right, starting at 0."""
+    """Return the positions of the roots of sibling subtrees, from left to right.
+
+    Only the differences between the positions matter; the first position need not be 0.
+    """
     from_left = _push_left(contours)
     from_right = _push_left([contour.mirrored() for contour in reversed(contours)])[::-1]
     return [
@@ -358,6 +361,6 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _summarize(forest: Forest) -> str:
-    """Return the subtitle of a forest's drawing, with number of trees, height and congestion."""
+    """Return the subtitle of a forest's drawing: the number of trees, height and congestion."""
     trees = pluralize(forest.trees, "tree")
     return f"{trees}, height {forest.height}, congestion {forest.congestion}"

@@ -104,7 +104,8 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 def nearest_distance(points: NDArray[np.complex128]) -> float:
     """Return the smallest distance between distinct points, which sets the scale of a drawing.
 
-    For more than 1,024 points, only the distances from a sample of the points are compared.
+    For more than 1,024 points, only the distances from a sample of the points are compared. If all
+    points coincide, the result is 1.
     """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
@@ -525,7 +526,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
-    """Return the number of each node's substar in the quotient layout, int64 ``[nodes]``.
+    """Return the index of each node's substar in the quotient layout, int64 ``[nodes]``.
 
     The nodes of a substar share the last symbol or, in topologies of 720 or more nodes, the last
     two symbols.

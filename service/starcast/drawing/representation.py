@@ -26,7 +26,7 @@ def represent(thing: object, form: DisplayForm) -> str | None:
 
     Returns:
         An SVG document or an HTML fragment. The result is None if the object is shown in the other
-        form, or if it is an invalid forest, which a notebook shows as text.
+        form, is an invalid forest (which a notebook shows as text), or is of another type.
     """
     kind = next((kind for kind in _RENDERERS if isinstance(thing, kind)), None)
     if kind is None:

@@ -480,7 +480,7 @@ _PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("picture.svg"
 
 
 def convert(picture: str, form: PictureFormat) -> bytes:
-    """Convert an SVG drawing to PNG with twice the resolution, or to PDF with vector graphics.
+    """Convert an SVG drawing to PNG, with 192 dots per inch, or to PDF, with vector graphics.
 
     Args:
         picture: an SVG document without animation.

@@ -172,7 +172,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase that names the counted units of a symmetric schedule; otherwise ""."""
+    """Return a phrase that states whose units a symmetric schedule counts; else an empty string."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -208,9 +208,9 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """Return the shade of each node after a step, from 0 (pale) to 1 (dark), float64 ``[nodes]``.
 
     The shade is the number of units that the node holds, divided by the largest number of units
-    that a node holds at the end (without the nodes that hold units at the start, if each unit has
-    one destination). For a reduction, the shade is the fraction of all contributions
-    that are included in the node's partial sums.
+    that a node holds at the end. If each unit has one destination, nodes that hold units at the
+    start are not considered for this maximum. For a reduction, the shade is the fraction of all
+    contributions that are included in the node's partial sums.
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)

@@ -52,8 +52,8 @@ def certified_cut(
 
     Raises:
         RejectedError: the topology or an entry of a vector is too large, a row of
-            ``automorphisms`` is not an automorphism, a multiplier is negative, or the denominator
-            is not positive.
+            ``automorphisms`` is not an automorphism, the automorphisms do not map every node to
+            every other node, a multiplier is negative, or the denominator is not positive.
     """
     if graph.nodes > LARGEST:
         raise _rejected(graph, f"the topology has more than {LARGEST:,} nodes")
@@ -88,7 +88,7 @@ def certified_cut(
 
 
 def round_cut(graph: Topology, value: int) -> int:
-    """Round a lower bound on the cut links up to the next number that a bisection can cut.
+    """Round a lower bound up to the next number of links that a bisection can cut.
 
     A half of n nodes has degree * n link ends. A link inside the half has two of these ends, and a
     cut link has one. So if the number N of nodes is even, the number of cut links in every

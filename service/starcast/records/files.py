@@ -68,7 +68,7 @@ def path_of(
 
 @contextmanager
 def locked_path(folder: Path, record: Record) -> Iterator[Path]:
-    """Create and lock the folder of a record's files; return the path of its JSON file.
+    """Create and lock the folder of a record's files; yield the path of the record's JSON file.
 
     Raises:
         InputError: the folder cannot be created or written to.
@@ -81,7 +81,7 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
         except OSError as error:
             raise InputError(
                 f"{path.parent} cannot be created or written to: {error.strerror}",
-                hint="name another folder",
+                hint="choose another folder",
             ) from None
         yield path
 
@@ -263,8 +263,8 @@ class Published(NamedTuple):
         value: the published value.
         source: the paper, as a key of references.bib.
         statement: the statement in the paper that gives the value.
-        read: the part of the paper that the authors of starcast have read: all, the abstract, or
-            only a citation in another paper.
+        read: a remark on how much of the paper the authors of starcast have read: all, the
+            abstract, or only a citation in another paper.
         also: other papers that state this value.
     """
 

@@ -328,7 +328,7 @@ def _rank_evidence(record: Record) -> int:
     """Return the rank of the evidence for a record's bound; the best evidence has the highest rank.
 
     A second solver's answer has the lowest rank. Theory and inequalities, which need no proof, have
-    the highest rank, because they are checked whenever the record is read.
+    the highest rank, because they are checked whenever the record is verified.
     """
     if record.proof is None:
         return 3
@@ -406,7 +406,7 @@ def read_fields(fields: object, source: str) -> RecordFields:
     if isinstance(fields, Mapping) and fields.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"{source} has the format {fields['format']!r}, not {FORMAT}",
-            hint="write it again with this version of starcast",
+            hint="write the record again with this version of starcast",
         )
     try:
         valid = RecordFields.model_validate(fields)

@@ -464,7 +464,7 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches that start from substars, random halves, or the best halves, changed."""
+        """Run tabu searches that start from substars, random halves or changed best halves."""
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

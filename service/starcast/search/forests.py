@@ -42,7 +42,10 @@ from starcast.trees.construction import CONSTRUCTIONS
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
-    """Return each node's distance from ``start`` on paths that avoid rank 0; -1 if there is none."""
+    """Return each node's distance from ``start`` on paths that avoid rank 0.
+
+    The distance is -1 for rank 0 (the root), and for nodes that no such path reaches.
+    """
     table = graph.table()
     distances = np.full(graph.nodes, -1)
     distances[start], front = 0, np.array([start])
