@@ -128,8 +128,8 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 def ring(topology: Topology, ports: str, messages: int) -> Form:
     """Return the cost formula of an allgather of M messages on a ring of N nodes.
 
-    The allgather takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel in both directions. The
-    formula is exact.
+    The allgather takes M(N-1) steps in the one-port model. In the all-port model it takes
+    ceil(M(N-1)/2) steps, because messages travel in both directions. The formula is exact.
     """
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
@@ -296,8 +296,8 @@ def closed_form(
         arguments: the algorithm's arguments.
 
     Raises:
-        InputError: a name or an argument is invalid, or the algorithm is not defined on the
-            topology.
+        InputError: a name or an argument is invalid; the algorithm has no closed form, or is not
+            defined on the topology; or the links have different capacities or latencies.
 
     Example:
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
@@ -338,8 +338,8 @@ def optimal_pieces(
         The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
 
     Raises:
-        InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
-            always better.
+        InputError: the algorithm does not split its messages or has no closed form, or T_s is 0, so
+            more pieces are always better.
     """
     topology = as_topology(topology)
     definition, _ = _find(topology, collective, algorithm)

@@ -133,7 +133,7 @@ class CriticalWork:
     their durations.
 
     Attributes:
-        packets: the number of packets on the path.
+        packets: the number of packets on the path; in the synchronous model, the number of steps.
         units: the sum, over these packets, of the number of units divided by the capacity of the
             packet's link.
         latency: the sum of the latencies of these packets' links.

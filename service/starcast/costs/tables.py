@@ -240,9 +240,11 @@ class CostRow:
             algorithm has no closed form (such as a plug-in's algorithm) or is not defined for the
             arguments, or if there are more copies than links at the source.
         bound: the lower bound for the same number of copies.
-        pieces: the number of segments or messages; None if the message is not split.
+        pieces: the number of segments or messages; None if the message is not split, or if ``cost``
+            is None.
         real_pieces: the optimal real number of pieces; None unless the optimum was requested.
-        arguments: the algorithm's arguments; None for a row that is not an algorithm.
+        arguments: the algorithm's arguments; None for a row that is not an algorithm, and for an
+            algorithm that is not defined for the arguments.
         note: remarks, such as the difference between an execution and the closed form.
     """
 
@@ -332,7 +334,7 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
         raise RejectedError(
             f"{algorithm} on {topology.spec} is invalid: "
             f"{simulation.violation or 'units are undelivered'}",
-            hint="please report it",
+            hint="this is a defect of starcast: please report it",
         )
     return price_simulation(simulation, unit, problem.machine, critical)
 
@@ -375,9 +377,9 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the rows of a cost table that are not algorithms.
 
-    These rows hold costs cited from papers, and lower bounds for unit messages. The bounds are
-    those for one copy and for `problem.copies` copies of each message, on the table's topology and
-    on the hypercube with which this topology is compared.
+    These rows are costs cited from papers, and lower bounds for unit messages. There is a bound for
+    one copy and for ``problem.copies`` copies of each message, on the table's topology and on the
+    hypercube with which this topology is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)

@@ -225,7 +225,7 @@ class Connection:
 
     @contextmanager
     def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
-        """Connect to Neo4j and PostgreSQL, to write if a task is given (see `_writing`).
+        """Connect to Neo4j and PostgreSQL; if a task is given, lock PostgreSQL as `_writing` does.
 
         The lab's own connection to Neo4j is closed first, since an offline import may replace the
         store of Neo4j.

@@ -91,7 +91,7 @@ class Costs(Connection):
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
             hypercube: dimension of the hypercube with which the papers' tables compare the topology
-                (default: the smallest dimension with at least as many nodes).
+                (default: that of the smallest hypercube with at least as many nodes).
             simulate: also execute the schedules that have at most ``max_rows`` rows.
             execution: execution model of the simulations: synchronous (all packets of a step start
                 together), or asynchronous (each packet starts as soon as it can).
@@ -144,7 +144,7 @@ class Costs(Connection):
         if topology is None:
             raise InputError(
                 "a topology or an experiment is missing",
-                hint="name a topology, such as S5, or show stored runs with `experiment`",
+                hint="specify a topology, such as S5, or show stored runs with `experiment`",
             )
         if table is not None or conditions:
             raise InputError(

@@ -498,7 +498,7 @@ def build_schedule(
         option = next(iter(arguments))
         raise InputError(
             f"`{option}` cannot be combined with the rows in the file {algorithm}",
-            hint=f"remove `{option}`, or name an algorithm instead of the file",
+            hint=f"remove `{option}`, or specify an algorithm instead of the file",
         )
     return read_schedule(algorithm, network, collective, ports or "all", root, file_format)
 

@@ -37,7 +37,7 @@ _PROOF_SECONDS = 300.0
 
 
 class Records(Connection):
-    """Operations on records, the best known solutions of search problems. Most need no server."""
+    """Operations on records, the best known solutions of problems; most of them need no server."""
 
     def search(
         self,
@@ -470,7 +470,7 @@ class Records(Connection):
         # A server restart during the checks releases the first lock, so a second one is acquired.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
-        sentence = f"stored {written} of {len(records)} records; the others were stored before"
+        sentence = f"stored {written} of {len(records)} records; no other record is an improvement"
         facts = {"records": len(records), "stored": written}
         return Facts(facts, f"{sentence}; {verification.note}")
 

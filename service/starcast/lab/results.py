@@ -34,7 +34,7 @@ class Answer(Table):
         columns: the names of the columns, in order.
         rows: one dictionary per row.
         note: a sentence with the number of shown rows and the way to get all rows; empty if
-            ``rows`` holds all rows.
+            ``rows`` contains all rows.
         cypher: the statement that ran.
         parameters: the values of the statement's parameters.
         more: whether the query has more rows than the row limit permits.
@@ -259,7 +259,7 @@ class Picture:
     animated: bool = False
 
     def save(self, file: str | Path) -> None:
-        """Write the drawing in the format of the file's suffix: SVG, PNG or PDF.
+        """Write the drawing to a file: PNG or PDF if the suffix is .png or .pdf, else SVG.
 
         Raises:
             InputError: the file cannot be written, a package for its format is not installed, or

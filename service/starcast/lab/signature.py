@@ -93,7 +93,7 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict for ``**axes``. It has one item per axis, which becomes an option.
+    """Return a TypedDict for ``**axes``, with an item for each axis; the items become options.
 
     Args:
         names: the names of the axes.
@@ -221,7 +221,7 @@ def plain_axes(axes: Mapping[str, Any]) -> dict[str, Any]:
     Network files and network names become specs.
 
     Args:
-        axes: the value or values of each axis, by name; the key ``grid`` holds a list of such
+        axes: the value or values of each axis, by name; the key ``grid`` may contain a list of such
             mappings.
     """
     plain = {}
@@ -262,7 +262,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
     """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
 
     Raises:
-        InputError: the list is empty.
+        InputError: a string contains no specs.
 
     Example:
         >>> as_specs("S4,S4,2")
@@ -278,7 +278,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         else:
             specs.append(word)
     if not specs:
-        raise InputError("the list of topologies is empty", hint="name topologies, such as S4,S5")
+        raise InputError("the list of topologies is empty", hint="write specs, such as S4,S5")
     return specs
 
 

@@ -266,10 +266,10 @@ class Simulations(Connection):
         and starts in the first step that the dependencies (``requires``) and the port model permit.
         The unit is determined from the sender and receiver, or from the tag.
 
-        The first line of a CSV file names the columns: step, sender, port and unit, and optionally
-        tree, receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are
-        separated by commas, semicolons or tabs. Nodes are given by labels or, if any sender in the
-        file is not a label, by ranks; #6 is always the node of rank 6.
+        The first line of a CSV file names the columns: step, sender, port and unit, in a reduction
+        also combine, and optionally tree and receiver, as ``starcast schedule rows -f csv`` writes
+        them. Values are separated by commas, semicolons or tabs. Nodes are given by labels or, if
+        any sender in the file is not a label, by ranks; #6 is always the node of rank 6.
 
         Args:
             file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a
@@ -316,9 +316,8 @@ def _failure(
 ) -> StarcastError | None:
     """Return the error for a schedule that violates its port model or leaves units undelivered.
 
-    Undelivered units are an error only in an execution without faults.
-
-    Return None if the execution succeeded.
+    Undelivered units are an error only in an execution without faults. The result is None if there
+    is no error.
     """
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
