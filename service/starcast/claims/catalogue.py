@@ -256,7 +256,7 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return the errors of invalid installed packs, which are omitted, by folder or module."""
+    """Return, by folder or module, the errors of invalid installed packs; such packs are omitted."""
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 

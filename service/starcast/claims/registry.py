@@ -148,8 +148,8 @@ def check_rows(
     """Register one check function for several claims, such as the cells of a table.
 
     Args:
-        function: called with the `ClaimCheck` and the row of the claim, such as a table cell.
-        rows: the second argument of the function for each claim, by claim id.
+        function: called with the `ClaimCheck` and the claim's value in ``rows``.
+        rows: the second argument of the function, such as a table cell, by claim id.
         memory: estimate of the memory that each check needs.
 
     Raises:
@@ -238,7 +238,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The size of each step's largest packet, summed over all steps, in messages."""
+        """The sizes of the largest packets of all steps, added up, as a number of messages."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:

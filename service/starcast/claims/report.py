@@ -169,7 +169,7 @@ def page_values(
 ) -> dict[str, Any]:
     """Return the values of the template variables of the claims page.
 
-    The variables for the selected paper, verdict and words are not included.
+    The variables for the selected paper and verdict and for the search words are not included.
     """
     return {
         "rows": listed,

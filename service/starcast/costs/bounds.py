@@ -71,7 +71,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     * a side of a minimum cut;
     * among the sets without the root (in a scatter or gather) or without node 0 (otherwise), the
       set with the most nodes per leaving link;
-    * all nodes up to a certain distance from a certain node.
+    * the nodes up to some distance from a node that is farthest from node 0.
 
     Args:
         topology: the topology.

@@ -261,8 +261,8 @@ def unit_bytes(
     `closed_form` describes the arguments.
 
     Raises:
-        InputError: a name or an argument is invalid, or the algorithm is not defined on the
-            topology.
+        InputError: a name or an argument is invalid, or the algorithm has no closed form or is not
+            defined on the topology.
     """
     check_message(message_bytes)
     topology = as_topology(topology)

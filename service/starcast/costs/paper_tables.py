@@ -21,7 +21,7 @@ from starcast.topologies import Topology
 
 
 class RowExecution(NamedTuple):
-    """The algorithm that executes a table row, with its arguments other than segments.
+    """The algorithm that executes a table row, and its arguments except the number of segments.
 
     Attributes:
         algorithm: the name of the algorithm.

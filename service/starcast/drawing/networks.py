@@ -192,7 +192,7 @@ class Frame:
         return Panel(strokes, nodes, self._size.real, self._size.imag, caption, colour)
 
     def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[StrokeCurve]:
-        """Return the curve of a link, or two curves if it crosses the border of the torus."""
+        """Return the curve of a link, or two curves if the link crosses the border of the torus."""
         start, end = self._nodes[sender], self._nodes[receiver]
         over = self._shift_over_border(sender, receiver)
         if not over:

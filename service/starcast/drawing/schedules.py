@@ -112,7 +112,7 @@ def draw_steps(
 
     Args:
         schedule: the schedule; if it is symmetric, only the rows of one source are drawn.
-        steps: the steps, from 1; by default all, side by side.
+        steps: the numbers of the steps, counted from 1; by default all steps.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:

@@ -153,7 +153,8 @@ class Record:
             `starcast.records.checks` explains the arrays.
         arguments: arguments of the problem, by name.
         proof: evidence for the bound; None if the bound follows from theory or inequalities.
-        solver: the programs that found the witness, with their versions.
+        solver: the solver of the last formula that improved the value or the bound, with its
+            version; empty if no formula did.
         version: the version of starcast that wrote the record.
         seconds: the total time of all searches.
         command: the command that repeats the search.
@@ -347,7 +348,7 @@ class WitnessFile(pydantic.BaseModel):
 class RecordFields(pydantic.BaseModel):
     """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
 
-    In JSON, the field ``network`` has the complete network if the topology is a network.
+    In JSON, the field ``network`` contains the complete network if the topology is a network.
     """
 
     model_config = _STRICT

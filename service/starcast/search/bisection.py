@@ -82,11 +82,11 @@ def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return two halves that consist of whole substars, except that odd n divides one substar.
+    """Return each node's half, 0 or 1, so that each half consists of substars.
 
-    A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A divided substar
-    is split in the same way, by the symbols before the last one. In other families, the nodes with
-    the lower ranks form one half.
+    A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. If n is odd, one
+    substar is divided in the same way, by the symbols before the last one. In other families, the
+    nodes with the lower ranks form one half.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
@@ -290,7 +290,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b with violated inequalities that are 1 at rank 0 and +-1 at two other ranks.
+    """Return vectors b, 1 at rank 0 and +-1 at two other ranks, whose inequalities are violated.
 
     All other entries of a vector are 0. `_violated` describes ``matrix``.
     """
@@ -365,8 +365,8 @@ class BisectionWidth(FormulaProblem):
     def bound(self) -> TheoryBound:
         """Return the eigenvalue bound on the bisection width (Fiedler, Mohar).
 
-        For an even number N of nodes, the bound is N lambda / 4, where lambda is the second
-        smallest eigenvalue of the Laplacian.
+        For an even number N of nodes, the bound is N lambda / 4, rounded up, where lambda is the
+        second smallest eigenvalue of the Laplacian.
         """
         graph = self.topology
         second = _second_eigenvalue(graph)
@@ -464,7 +464,11 @@ class BisectionWidth(FormulaProblem):
         return Decision("none", evidence=evidence, target=value - 1)
 
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
-        """Run tabu searches that start from substars, random halves or changed best halves."""
+        """Run tabu searches with different initial halves.
+
+        The initial halves consist of substars, are random, or are the best halves so far after a
+        random change.
+        """
         graph = self.topology
         generator = np.random.default_rng(budget.seed)
         table = graph.table().astype(np.int64)

@@ -277,7 +277,7 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology whose nodes are merged into fewer nodes, for the search for partitions.
+    """A topology whose nodes are merged into fewer nodes, so that partitions are found faster.
 
     In the partitions sought, an automorphism maps each class to the next class, so a power of the
     automorphism maps each class to itself. Nodes that this power maps to one another are merged.

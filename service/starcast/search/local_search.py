@@ -166,10 +166,10 @@ def _augment(
 ) -> None:
     """Match one more receiver with a sender, by an augmenting path, if there is such a path.
 
-    The path is found by breadth-first search. ``table`` holds the neighbours. Only nodes that were
-    informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
-    ``sender_of`` and ``receiver_of`` hold the matching of this round; -1 means that a node is not
-    matched. The last three arrays are work arrays.
+    The path is found by breadth-first search. ``table`` contains the neighbours. Only nodes that
+    were informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
+    ``sender_of`` and ``receiver_of`` represent the matching of this round; -1 means that a node is
+    not matched. The last three arrays are work arrays.
     """
     queue[0] = receiver
     head, tail, reached = 0, 1, 0

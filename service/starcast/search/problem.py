@@ -137,7 +137,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return the witness of an object that is quick to find; the search starts from it."""
+        """Return the witness of an object quick to find, from which the search starts."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:

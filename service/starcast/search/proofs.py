@@ -436,7 +436,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record, and `find_failure` as its ``failure``."""
+    """Return a table with one row per checked record, and the error that `find_failure` returns."""
     rows = [
         {
             "id": each.record.id,

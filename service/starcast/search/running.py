@@ -146,7 +146,7 @@ class _Search:
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the known record or, if it is None, the record of an object quick to find.
+        """Return the known record, or else a new record of an object that is quick to find.
 
         If the bound from theory is better than the known bound, it replaces the known bound.
         """
@@ -451,7 +451,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
-        RejectedError: the shards were computed by different code, or a witness or bound is wrong.
+        RejectedError: the shards were computed by another version of the code, or a witness or
+            bound is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
     # Records are grouped, because many shards may state the same bound, whose proof is regenerated

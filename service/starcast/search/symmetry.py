@@ -129,7 +129,7 @@ def check_automorphism(graph: Topology, images: NodeImages) -> NodeImages:
 
 
 def link_list(graph: Topology) -> NDArray[np.int64]:
-    """Return all undirected links in order, int64 ``[links, 2]``, with the smaller rank first."""
+    """Return all undirected links in ascending order, int64 ``[links, 2]``, smaller rank first."""
     nodes = np.arange(graph.nodes)
     pairs = [np.stack([nodes, graph.neighbours(port)], axis=1) for port in graph.ports]
     both = np.concatenate(pairs).astype(np.int64)
