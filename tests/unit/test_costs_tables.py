@@ -264,7 +264,7 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
     assert row(replace(asked, segments=3), "nk-greedy").note == cost_of(result).note
     assert row(problem("S5"), "greedy").note == ""
     printed = row(asked, "one tree SP, as printed")
-    assert printed.note.startswith("Theorem 2 has one start-up less; ")
+    assert printed.note.startswith("Theorem 2 has one start-up fewer; ")
     assert "4 times too few" in printed.note
 
 

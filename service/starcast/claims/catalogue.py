@@ -256,7 +256,10 @@ def claims() -> dict[str, Claim]:
 
 
 def faults() -> dict[str, StarcastError]:
-    """Return, by folder or module, the errors of invalid installed packs; such packs are omitted."""
+    """Return the error of each invalid installed pack, by the pack's folder or module.
+
+    Invalid packs are omitted.
+    """
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
 

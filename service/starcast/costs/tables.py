@@ -125,7 +125,7 @@ _CITED = {
         PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(pipelines.chen, ports="all")),
         PrintedRow(
             "one tree SP, as printed", _NK_TABLE_1, pipelines.nk_greedy_as_printed, cited=False,
-            split=True, note="Theorem 2 has one start-up less",
+            split=True, note="Theorem 2 has one start-up fewer",
         ),
         PrintedRow(
             "trees MT, as printed", _NK_TABLE_1, pipelines.nk_multiple_as_printed, cited=False,

@@ -91,7 +91,7 @@ def find_trusted(
         except RejectedError as error:
             raise RejectedError(
                 f"the record {record.id} in {folder} is wrong: {error.message}",
-                hint="remove its file; 'starcast records verify FILE' checks a file",
+                hint="remove the record's file; 'starcast records verify FILE' checks a file",
             ) from None
         if is_needed and budget is not None and checked.verification != "verified":
             budget.reporter.say(

@@ -163,7 +163,7 @@ class SearchProblem(ABC):
         """
         raise InputError(
             f"the problem {self.name} has no formula",
-            hint="repeat the search to check the record; its bounds come from theory",
+            hint="repeat the search to check the record; the problem's bounds come from theory",
         )
 
     @classmethod
