@@ -436,7 +436,10 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return all measured values as text or, if there are many, the smallest and the largest."""
+    """Return the measured values as text.
+
+    Of many numbers, only the smallest and the largest are listed; of many other values, the first.
+    """
     flat = values.ravel()
     if not len(flat):
         return "none"

@@ -492,7 +492,7 @@ def _counting_bound(problem: CostProblem, topology: Topology, copies: int) -> Co
 def _bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
     """Return the best lower bound for a cost table's parameters on the given topology.
 
-    Bounds that need a search are used only for the table's own topology.
+    The bounds ``problem.optima`` are used only for the table's own topology.
     """
     bounds: list[Cost] = [_counting_bound(problem, topology, copies)]
     if topology == problem.topology:

@@ -134,9 +134,8 @@ class Evidence:
         check: the name of the property.
         measured: the measured value, or one value per tree or port, as the checker documents.
         counterexample: None if the property holds. Otherwise a description of the first failure:
-            the ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
-            with the value ``found`` and the limit ``stated``, or with ``why``, the reason
-            for the failure.
+            the ``tree``, the ``node`` (label) or the ``link`` (``1234 -> 2134``), with the value
+            ``found`` and the limit ``stated``, or with ``why``, the reason for the failure.
     """
 
     check: str
