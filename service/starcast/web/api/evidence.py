@@ -237,7 +237,7 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
     """Return the best known record with an id such as ``congestion-trees:S4:congestion=2``.
 
     Args:
-        home: starcast's home directory, whose records replace built-in records if they are better.
+        home: the user's home directory of starcast, which may contain better records.
         record_id: the id; it is compared with known records, and never used as a path.
 
     Raises:
@@ -268,7 +268,7 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
     """Verify a record and return the trees of its witness.
 
     Args:
-        home: starcast's home directory, whose records replace built-in records if they are better.
+        home: the user's home directory of starcast, which may contain better records.
         forest_id: such as ``S4:record(problem=congestion-trees,congestion=2)``, optionally followed
             by a colon and the root.
 
