@@ -408,8 +408,8 @@ def _verdict_column(verdict: str) -> str:
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
     """Return the claims whose verdicts differ between two stored verification runs.
 
-    The note names both runs, and states how many claims of the first run were not requested in the
-    second run.
+    Claims of the first run that were not requested in the second run are not listed. The note names
+    both runs, and counts these claims.
 
     Args:
         session: a session of the database.

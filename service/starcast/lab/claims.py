@@ -254,7 +254,8 @@ class Claims(Connection):
     ) -> Table:
         """List the claims whose verdicts differ between two stored verification runs.
 
-        A claim that was checked in only one of the runs is listed too.
+        A claim that has a verdict in only one of the runs is listed too, unless the later run did
+        not request it. The table's note counts such claims.
 
         Args:
             before: number of the earlier verification run; ``starcast claims runs`` lists the

@@ -177,7 +177,8 @@ class Queries(Connection):
             The columns, the rows, and the Cypher that ran.
 
         Raises:
-            InputError: the statement is invalid or would write, or a parameter has no value.
+            InputError: the statement is invalid, could write or calls a procedure, or the given
+                values do not match its parameters.
             LimitError: the query exceeds the time limit or the memory limit of Neo4j.
             UnavailableError: Neo4j is not running.
 

@@ -54,7 +54,8 @@ class Simulations(Connection):
                 link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
                 repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
-                acknowledged the unit; only for ``allgather edge-disjoint``.
+                acknowledged the unit; only for an allgather that traverses each tree depth first,
+                such as ``edge-disjoint``.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Raises:
@@ -121,7 +122,8 @@ class Simulations(Connection):
                 link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
                 repeated.
             acknowledged: a node sends a unit to a child only after the previous child has
-                acknowledged the unit; only for ``allgather edge-disjoint``.
+                acknowledged the unit; only for an allgather that traverses each tree depth first,
+                such as ``edge-disjoint``.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
         Returns:
