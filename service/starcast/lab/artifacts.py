@@ -113,8 +113,8 @@ class Artifacts(Connection):
             InputError: a name or an argument is wrong, or a given forest is on a topology other
                 than ``topology``.
             RejectedError: a topology, forest or schedule failed its verification, and is not
-                stored; or a given forest has the id of a stored forest with different trees, and
-                nothing was written.
+                stored; or a given forest has the name of a construction that builds different
+                trees, or the id of a stored forest with different trees, and nothing was written.
             BusyError: another process is changing the stores.
             LimitError: the ingest exceeds the permitted number of rows or the free disk space;
                 nothing was written.
@@ -317,12 +317,13 @@ class Artifacts(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The spec of the network, and its numbers of nodes and links. If capacities or latencies
-            differ between links, also the distinct capacities and latencies.
+            The spec of the network, and its numbers of nodes and links. If a link has a capacity
+            other than 1 or a latency other than 0, also the distinct capacities or latencies.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
-            RejectedError: a different network is already stored under the same spec.
+            RejectedError: a different network, or the same network with different port numbers, is
+                already stored under the same spec.
 
         Example:
             >>> lab.add_network(starcast.network([("a", "b"), ("b", "c")], name="mine"))["spec"]

@@ -251,8 +251,8 @@ class Queries(Connection):
         """Check query files, and how Neo4j would execute their queries.
 
         A query must return the columns that its header declares, and the execution plan of Neo4j
-        must contain no warnings, Cartesian products or writes. No query is executed. If Neo4j is
-        not running, only the files are checked.
+        must not contain warnings, Cartesian products, scans of all nodes or relationships, or
+        writes. No query is executed. If Neo4j is not running, only the files are checked.
 
         Args:
             target: what to check: a query, a pack, a .cypher file, or a folder with a pack or with

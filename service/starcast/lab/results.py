@@ -54,7 +54,8 @@ class Answer(Table):
                 root, and links; else ring.
 
         Raises:
-            InputError: no column is declared to contain nodes, or the result has no nodes.
+            InputError: no column is declared to contain nodes, the parameters do not name exactly
+                one topology, the result has no nodes, or ``levels`` lacks a source or root.
             LimitError: the drawing has too many nodes.
         """
         from starcast import drawing
