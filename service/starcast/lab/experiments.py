@@ -472,7 +472,8 @@ class Experiments(Connection):
                 means the shortest time of all sides.
 
         Raises:
-            NotFoundError: an experiment or run does not exist, or no run meets the conditions.
+            NotFoundError: an experiment, a run or the baseline does not exist, or no run meets the
+                conditions.
             InputError: an axis, a condition or a column is wrong, or fewer than two sides have
                 runs.
 
