@@ -255,7 +255,7 @@ class Claims(Connection):
         """List the claims whose verdicts differ between two stored verification runs.
 
         A claim that has a verdict in only one of the runs is listed too, unless the later run did
-        not request it. The table's note counts such claims.
+        not request it. The table's note counts the claims that the later run did not request.
 
         Args:
             before: number of the earlier verification run; ``starcast claims runs`` lists the

@@ -37,7 +37,7 @@ _PROOF_SECONDS = 300.0
 
 
 class Records(Connection):
-    """Operations on records, the best known solutions of problems; most of them need no server."""
+    """Operations on records, the best known solutions of problems. Few operations need a server."""
 
     def search(
         self,

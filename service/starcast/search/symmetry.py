@@ -50,7 +50,7 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return a translation's order: how often it must be applied to map every node to itself.
+    """Return a translation's order, the number of applications that bring every node back.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.
