@@ -156,8 +156,8 @@ def doubling(topology: Topology, _ports: str) -> Form:
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
     """Return a function that gives the cost formula of an allreduce in two parts.
 
-    The parts are a reduce-scatter and the given allgather. On N nodes, both send messages of m/N
-    bytes.
+    The parts are a reduce-scatter and the given allgather. On N nodes, the messages of both parts
+    have m/N bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:

@@ -184,7 +184,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
         force: whether to draw the tree even if it has more than `READABLE` nodes.
 
     Raises:
-        InputError: the forest has no such tree.
+        InputError: the forest has no tree with this number.
         RejectedError: a tree of the forest is not a spanning tree.
         LimitError: the tree has more than `READABLE` nodes, and ``force`` is False.
 
@@ -218,7 +218,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
             in all trees. By default, every tree has its root at the top and its levels as rows.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
         RejectedError: a tree of the forest is not a spanning tree.
         LimitError: the trees have more than `MAX_NODES` nodes in total.
 
@@ -253,7 +253,8 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
-        InputError: the forest has no such tree, or the topology no such layout.
+        InputError: the forest has no tree with one of these numbers, or the topology does not have
+            this layout.
         LimitError: the panels have too many nodes.
 
     Example:
@@ -283,7 +284,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
         LimitError: the topology has too many nodes.
     """
     topology = forest.topology

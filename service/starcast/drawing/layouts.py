@@ -233,7 +233,7 @@ def choose_layout(topology: Topology, name: str | None) -> LayoutName:
     """Check and return the name of a layout; for None, return the topology's default layout.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
     """
     names = layouts(topology)
     if name is None:
@@ -258,7 +258,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
         float32 ``[nodes, 2]``, read-only. Nodes coincide only in the quotient layout.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
         LimitError: the topology has more than `MAX_NODES` nodes.
 
     Example:

@@ -80,7 +80,7 @@ class Frame:
         root: the node from which the layout `levels` measures distances.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
         LimitError: the panels have too many nodes.
     """
 
@@ -244,7 +244,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
-        InputError: the topology has no such layout.
+        InputError: the topology does not have this layout.
         LimitError: the topology has more than `READABLE` nodes.
 
     Example:

@@ -116,7 +116,8 @@ def draw_steps(
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
-        InputError: the schedule has no such step, or the topology no such layout.
+        InputError: the schedule does not have one of the steps, or the topology does not have the
+            layout.
         LimitError: there are too many nodes or steps.
 
     Example:
@@ -141,7 +142,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
-        InputError: the topology has no such layout, or the schedule has no steps.
+        InputError: the topology does not have this layout, or the schedule has no steps.
         LimitError: there are too many nodes or steps.
     """
     steps = range(1, schedule.steps + 1)

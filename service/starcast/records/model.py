@@ -255,7 +255,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.
             If the values are equal, the witness of this record is kept.
-        second: another such record, and the verification state of its bound.
+        second: another record whose witness has the stated value, and the verification state of its
+            bound.
     """
     (one, _), (other, _) = first, second
     holder = other if one.sign * (one.value - other.value) > 0 else one

@@ -3,8 +3,8 @@
 A 2-factor is a set of disjoint cycles through all nodes. The ports of a topology give floor(degree
 / 2) link-disjoint 2-factors. Each consists of the links of two ports: a port and its reverse port,
 or two ports each of which is its own reverse. An exchange follows a short closed walk whose links
-alternate between two 2-factors, and moves each link to the other 2-factor. Both remain 2-factors,
-and the exchange may join cycles.
+alternate between two 2-factors, and moves each link to the other 2-factor. The results are again
+2-factors, and the exchange may join cycles.
 """
 
 import random
