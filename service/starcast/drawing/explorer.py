@@ -62,7 +62,7 @@ def build_page(
     Raises:
         InputError: a forest or schedule is on a topology other than ``topology``, or the root is
             not a node.
-        LimitError: the topology or a schedule is too large.
+        LimitError: the topology or a schedule is too large for a page.
 
     Example:
         >>> s4 = topology("S4")

@@ -285,7 +285,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
 
     Raises:
         InputError: the topology does not have this layout.
-        LimitError: the topology has too many nodes.
+        LimitError: the topology has too many nodes for a drawing.
     """
     topology = forest.topology
     frame = Frame(topology, layout, 1, forest.root)

@@ -118,7 +118,7 @@ def draw_steps(
     Raises:
         InputError: the schedule does not have one of the steps, or the topology does not have the
             layout.
-        LimitError: there are too many nodes or steps.
+        LimitError: there are too many nodes or steps for a drawing.
 
     Example:
         >>> s4 = schedule("S4", "broadcast", "greedy")
@@ -143,7 +143,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
 
     Raises:
         InputError: the topology does not have this layout, or the schedule has no steps.
-        LimitError: there are too many nodes or steps.
+        LimitError: there are too many nodes or steps for a drawing.
     """
     steps = range(1, schedule.steps + 1)
     _check_steps(schedule, steps)

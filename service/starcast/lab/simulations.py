@@ -268,10 +268,11 @@ class Simulations(Connection):
         and starts in the first step that the dependencies (``requires``) and the port model permit.
         The unit is determined from the sender and receiver, or from the tag.
 
-        The first line of a CSV file names the columns: step, sender, port and unit, in a reduction
-        also combine, and optionally tree and receiver, as ``starcast schedule rows -f csv`` writes
-        them. Values are separated by commas, semicolons or tabs. Nodes are given by labels or, if
-        any sender in the file is not a label, by ranks; #6 is always the node of rank 6.
+        The first line of a CSV file names the columns: step, sender, port and unit, and optionally
+        tree and receiver. A reduction also needs the column combine. ``starcast schedule rows -f
+        csv`` writes such files. Values are separated by commas, semicolons or tabs. Nodes are given
+        by labels or, if any sender in the file is not a label, by ranks; #6 is always the node of
+        rank 6.
 
         Args:
             file: an MSCCL XML file, an MSCCL++ plan, a GOAL file, or a CSV file with the rows of a

@@ -51,9 +51,8 @@ def certified_cut(
         denominator: the positive number by which the multipliers are divided.
 
     Raises:
-        RejectedError: the topology or an entry of a vector is too large, a row of
-            ``automorphisms`` is not an automorphism, the automorphisms do not map every node to
-            every other node, a multiplier is negative, or the denominator is not positive.
+        RejectedError: the topology or an entry of a vector is too large, `pair_orbits` rejects the
+            automorphisms, a multiplier is negative, or the denominator is not positive.
     """
     if graph.nodes > LARGEST:
         raise _rejected(graph, f"the topology has more than {LARGEST:,} nodes")

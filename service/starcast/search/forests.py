@@ -6,12 +6,12 @@ each link of the root belongs to a different tree.
 
 **Completely independent trees** are spanning trees in which the paths between any two nodes, one
 path in each tree, share neither links nor inner nodes. By Araki (2014), k such trees exist if and
-only if the nodes can be partitioned into k classes with two properties: each class induces a
-connected graph, and no connected component of the graph formed by the links between two classes is
-a tree. The search finds the partition by simulated annealing. Some automorphisms permute the nodes
-in cycles of equal length. If this length is a multiple of k, the search looks for a partition in
-which the automorphism maps each class to the next class. Such a partition corresponds to a
-partition of a quotient graph, which is much smaller.
+only if the nodes can be partitioned into k classes with two properties. Each class induces a
+connected graph. In the graph formed by the links between two classes, no connected component is a
+tree. The search finds the partition by simulated annealing. Some automorphisms permute the nodes in
+cycles of equal length. If this length is a multiple of k, the search looks for a partition in which
+the automorphism maps each class to the next class. Such a partition corresponds to a partition of a
+quotient graph, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
