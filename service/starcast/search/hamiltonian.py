@@ -27,7 +27,7 @@ _NOISE = 0.002
 #: cycles must be renumbered. Up to this mean cycle length, every such exchange is kept; above this
 #: length, the longer the cycles, the fewer such exchanges are kept.
 _CHEAP = 800
-#: Limits for quotients: the maximum number of nodes, and the number of translations tried.
+#: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 

@@ -28,8 +28,8 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with a subscript: one or two letters before the subscript, like T_s or S_{n-1}, or
-#: capitals in the subscript. Other names with underscores, such as ``message_bytes``, are column
+#: A symbol with a subscript. It has one or two letters before the subscript, like T_s or S_{n-1},
+#: or capitals in the subscript. Other names with underscores, such as ``message_bytes``, are column
 #: names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"

@@ -34,11 +34,11 @@ from starcast.support.table import Row
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 
-#: Nodes per page.
+#: Maximum number of nodes per page; a statement reads one page.
 PAGE = 8_192
 
-#: Number of concurrent statements. On the default machine with two processors, more statements
-#: would not be faster.
+#: Number of concurrent statements. On a machine with two processors, more statements would not be
+#: faster.
 _READERS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
@@ -131,8 +131,8 @@ def _scan(element: Element) -> str:
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"
     return (
-        # Scans divide the elements by Neo4j's internal id, because any stored property might have
-        # been edited.
+        # The parts of a scan are defined by Neo4j's internal ids, because any stored property might
+        # have been edited.
         f"MATCH {pattern} WHERE id({variable}) % $scans = $scan "
         f"RETURN coalesce({artifact}, '') AS artifact, {_sums(element, f'$first[{artifact}]')}"
     )
