@@ -199,7 +199,7 @@ class EdgeDisjointTrees(FormulaProblem):
         for tree in range(trees):
             for node in range(nodes):
                 _add_node(formula, table, node, chosen[tree], within[tree], int(distances[node]))
-        # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
+        # The load of a link never exceeds the number of trees, so larger limits need no clauses.
         if congestion < trees:
             for node in range(1, nodes):
                 for port in range(graph.degree):
@@ -230,7 +230,7 @@ class EdgeDisjointTrees(FormulaProblem):
         for node in range(graph.nodes):
             _add_node(formula, table, node, chosen, within, int(distances[node]))
         # If a port leads from node v to w, the image of the port leads from the image of v to the
-        # image of w. The array holds this image for each node v and port.
+        # image of w. The array contains this image for each node v and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):

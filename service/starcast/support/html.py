@@ -75,8 +75,8 @@ def inline_files(page: str, data: str = "") -> str:
         f"script-src '{_digest(script)}'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    # Links to styles, scripts and the icon are removed, because the security policy blocks them and
-    # the browser would report errors.
+    # Links to styles and scripts are removed, and the icon is replaced by an empty one, because the
+    # security policy blocks these files and the browser would report errors.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
     # The policy is inserted early, because it applies only to the elements that follow it.

@@ -87,8 +87,8 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # The level of the logger is never raised, because a handler of the calling program may need
-    # records of a lower level than the log file.
+    # If the calling program has set a lower level for the logger, this level is kept, because a
+    # handler of the program may need these records.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None

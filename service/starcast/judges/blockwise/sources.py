@@ -26,8 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
 #: cache.
 MAX_BLOCK = 7
-#: Maximum n. A 64-bit integer counts the trees that use each port of a node. It has 4 bits for each
-#: of the n ports, which count up to 15, and there are n-1 trees.
+#: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
+#: These count up to 15, and there are n-1 trees.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,

@@ -200,7 +200,7 @@ class Links:
     def has_port(self, port: Integers) -> Mask:
         """Return which rows have a port that the topology has, bool ``[rows]``."""
         # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
-        # or 255, which are not ports.
+        # or 255, which are not ports (except 255 in a Cayley graph with 254 generators).
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Integers) -> Indices:

@@ -199,7 +199,7 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
 
 #: SQL condition that the value of every integer axis of a run is at least the axis's minimum.
 COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
-#: The columns of the table ``run`` that hold the values of the axes.
+#: The columns of the table ``run`` that contain the values of the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:

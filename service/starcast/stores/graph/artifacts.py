@@ -59,8 +59,8 @@ _CACHED = 2**15
 #: would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because with a
-#: digit 0 two labels of different lengths could have the same number.
+#: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
+#: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 # Symbols that occur in no built-in family's labels have values far above the base.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}

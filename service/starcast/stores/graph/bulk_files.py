@@ -108,8 +108,8 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: number of digits of the largest node or unit number.
     """
-    # Columns have two digits for a port, a tree or a level, and `width` digits for a step, a unit
-    # or the size of a subtree.
+    # The bound assumes two digits for a port, a tree or a level, and `width` digits for a step, a
+    # unit or the size of a subtree.
     network = find_network(artifact_id)
     values = 0
     if network is not None and not network.has_equal_links:

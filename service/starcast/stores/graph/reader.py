@@ -34,7 +34,7 @@ from starcast.support.table import Row
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 
-#: Maximum number of nodes per page; a statement reads one page.
+#: Default number of nodes per page. One statement reads one page.
 PAGE = 8_192
 
 #: Number of concurrent statements. On a machine with two processors, more statements would not be
