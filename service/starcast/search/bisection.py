@@ -62,7 +62,7 @@ _PATIENCE = 15
 def _second_eigenvalue(graph: Topology) -> float:
     """Return the second smallest Laplacian eigenvalue, or its lower bound 0 for a large graph."""
     if graph.family == "star" and graph.n > 2:
-        return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
+        return 1.0  # the degree n - 1 minus the second largest adjacency eigenvalue, n - 2
     if graph.family == "hypercube":
         return 2.0
     if graph.nodes > _DENSE:

@@ -140,7 +140,7 @@ class SignedPermutations(Permutations):
     A negative position in a generator changes the sign of the symbol that it moves.
     """
 
-    largest = 9  # the ranks are int32
+    largest = 9  # ranks are int32, and 10! * 2^10 nodes would exceed their range
     generator = "a permutation of the positions 1 to {n} with signs, but not the identity"
 
     @property

@@ -454,7 +454,7 @@ def translated_errors(url: URL) -> Iterator[None]:
             raise _unstorable(
                 f"the string {error.object!r} contains an unpaired surrogate"
             ) from None
-        # Only psycopg itself raises this error without a SQLSTATE.
+        # An error without a SQLSTATE comes from psycopg itself, not from the server.
         if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):
             raise _unstorable("a string contains the character NUL") from None
         described = describe_error(error, url)

@@ -89,7 +89,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     nodes = read_artifact_nodes(graph)
     for (kind, artifact_id), [stored, *_] in nodes.items():
         spec = artifact_id if kind == "topology" else str(stored.properties.get("topology", ""))
-        with suppress(InputError):  # another program might have created the node
+        with suppress(InputError):  # another program's node may have an invalid spec
             first[artifact_id] = first_key(parse_topology(spec))
     parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _READERS}
     with graph.concurrent(_READERS) as pool:
