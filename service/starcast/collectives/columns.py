@@ -245,14 +245,15 @@ def _has_packets(rows: Columns) -> bool:
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
 
-#: Columns that a CSV file must have, and optional columns.
+#: Optional columns of a CSV file, and all columns that it may have.
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The decimals of 1.0, for example: data frames with empty cells write integers in this form.
+#: The decimals of an integer such as 1.0, which is the form in which data frames with empty cells
+#: write integers.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}

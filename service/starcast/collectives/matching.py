@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from starcast.support.optional_numba import jit
 
-#: The generator of Park and Miller (1988): x becomes _FACTOR * x modulo _PRIME. The products fit
-#: into 64 bits.
+#: The random generator of Park and Miller (1988), in which x becomes _FACTOR * x modulo _PRIME. The
+#: products fit into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The weights of one-port matchings are integers: fractions are multiplied by this number.
+#: The weights of one-port matchings are fractions times this number, rounded down to integers.
 _SCALE = 4096
-#: The number of units in an int64 of `Holdings`: fewer than 64, so that none becomes negative.
+#: The number of units in an int64 of `Holdings`, small enough that no such integer is negative.
 _BITS = 62
 
 _Integers = NDArray[np.int32]

@@ -34,8 +34,8 @@ MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
 COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
-#: A row takes 18 bytes in its columns and about 60 more during sorting. A machine with 16 GB can
-#: build a schedule with this maximum number of rows.
+#: Maximum number of rows of a schedule, and the memory per row. A row takes 18 bytes in its columns
+#: and about 60 more during sorting, so a machine with 16 GB can build a schedule of this size.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
 #: Collectives whose units are numbered by destination or, in a gather, by source.

@@ -329,7 +329,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     )
 
 
-#: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
+#: The smallest n with perfectly balanced trees, because in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p

@@ -270,7 +270,7 @@ class OnePortBroadcast(FormulaProblem):
         for now in range(1, values.shape[2]):
             for node, port in np.argwhere(values[:, :, now]).tolist():
                 receiver = table[node, port]
-                # The record omits transmissions to informed nodes, which the formula allows.
+                # The formula also allows transmissions to informed nodes, which the result omits.
                 if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                     informer[receiver], rounds[receiver] = node, now
         return self._as_witness(informer, rounds)

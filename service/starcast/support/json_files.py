@@ -32,7 +32,7 @@ Moment = Annotated[
 #: A tuple whose values have one type. Validation stops at the first invalid value, because a long
 #: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object: pydantic would create an error per unknown key.
+#: Maximum number of keys in a JSON object, because pydantic would create an error per unknown key.
 MAX_KEYS = 64
 
 

@@ -272,6 +272,7 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # Check first: creating the decompressor in `zipfile` might already allocate this memory.
+    # The method is checked before `zipfile` opens the member, because creating the decompressor
+    # might already allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

@@ -38,7 +38,7 @@ _MESSAGES = {
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _DAY = 86_400
-#: URI parameters that hold a password or the path of a password file.
+#: URI parameters that contain a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
 #: The beginning of a URI up to its password. SQLAlchemy allows passwords with characters such as /
 #: and #, so this pattern does too.

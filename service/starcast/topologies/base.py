@@ -91,7 +91,8 @@ class Topology(Displayable, ABC):
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
     capacity_unit: float = 1.0
-    #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
+    #: Whether the table of neighbours is kept if it is small. Topologies of plug-ins do not keep
+    #: it, because another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
@@ -582,7 +583,7 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # A node without a link at a port is its own neighbour there.
+    # At a port without a link, a node is its own neighbour, so the loop may have found such a port.
     ports[sender == receiver] = 0
     return ports
 

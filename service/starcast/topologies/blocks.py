@@ -260,7 +260,7 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n, a relabelling of the rest permutes the patterns, so one table holds all results.
+        # In S_n, a relabelling of the rest permutes the patterns, so one table has all results.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -297,8 +297,8 @@ class Distances(_Relabelling):
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = _through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
-        # A symbol of the rest becomes s if the path from it ends at suffix position s. Symbols
-        # whose paths end outside the label get the higher numbers.
+        # Each symbol of the rest is renamed to the suffix position at which its path through the
+        # prefix ends. Symbols whose paths end outside the label get the higher numbers.
         self._order = _order(exits)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)

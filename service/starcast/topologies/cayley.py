@@ -27,7 +27,7 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The characters of residues in labels; if all sides are small enough, one per residue.
+#: The digits of residues in labels. If there are enough digits, a residue has only one digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 #: The maximum size of a subgroup, because all elements are kept in memory.
@@ -140,7 +140,7 @@ class SignedPermutations(Permutations):
     A negative position in a generator changes the sign of the symbol that it moves.
     """
 
-    largest = 9  # the ranks are int32
+    largest = 9  # ranks are int32, and 10! * 2^10 nodes would exceed their range
     generator = "a permutation of the positions 1 to {n} with signs, but not the identity"
 
     @property
@@ -297,7 +297,7 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Maximum number of generators: each has a port, and ports are uint8 numbers from 2 on.
+#: Maximum number of generators, because each has a port, and ports are uint8 numbers from 2 on.
 MAX_GENERATORS = 254
 
 

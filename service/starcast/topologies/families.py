@@ -34,8 +34,8 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
-#: characters that belong neither to a spec nor to the syntax of regular expressions.
+#: Parts that a pattern must not contain. They are escapes of characters that a spec cannot contain,
+#: and characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 

@@ -74,7 +74,7 @@ def link_connectivity(topology: Topology) -> int:
         2
     """
     if topology.has_translations:
-        return topology.degree  # Mader 1971
+        return topology.degree  # by Mader 1971, as there are translations
     return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
 
 

@@ -218,7 +218,8 @@ def slim_fly(q: int) -> LabelPairs:
     # The powers of a primitive root are all numbers from 1 to q-1.
     roots = ([pow(root, exponent, q) for exponent in range(q - 1)] for root in range(2, q))
     powers = next(row for row in roots if len({*row}) == q - 1)
-    # The sets of distances are closed under negation, also for q = 4w - 1.
+    # The set of distances must contain -d modulo q for each of its elements d. If q = 4w - 1, the
+    # parity of the exponents is therefore reversed in the second half of the powers.
     half = (q - 1) // 2 if q % 4 == 3 else q
     even = {power for i, power in enumerate(powers) if i % 2 == (i >= half)}
     odd = {power * powers[1] % q for power in even}

@@ -22,7 +22,7 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 
 #: Attributes of links with capacities and latencies; see `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes that hold a label, or a position; see `starcast.network`.
+#: Attributes of nodes that contain a label or a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.

@@ -289,7 +289,7 @@ def _nk_star(n: int, k: int) -> NkStar:
     return NkStar(n, k)
 
 
-#: The coefficients of a polynomial: entry d counts the arrangements at distance d.
+#: The coefficients of a polynomial, of which entry d counts the arrangements at distance d.
 Polynomial = list[int]
 
 
@@ -338,8 +338,8 @@ def _chains(positions: int, externals: int) -> Polynomial:
         return [1]
     counts = [0] * (2 * positions + 2)
     for beta in range(1, min(positions, externals) + 1):
-        # Lah number: the divisions into beta sequences, each of which begins with its own
-        # external symbol.
+        # A Lah number, which counts the divisions of the positions into beta sequences. Each
+        # sequence begins with its own external symbol.
         sequences = comb(positions - 1, beta - 1) * perm(positions, positions - beta)
         counts[positions + beta + 1] = sequences * perm(externals, beta)
     return counts

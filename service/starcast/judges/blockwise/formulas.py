@@ -75,7 +75,8 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # Positions that do not exist add no fixed points, so the gains are repeated for all indices.
+    # If m is small, some of the six positions do not exist. They add no fixed points, so the gains
+    # are the same for all indices of these positions.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -289,7 +290,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
         position[x[p]] = p
         is_root = is_root and x[p] == p
     k, a = position[1], x[1]
-    # Symbol 1 is at home, so the parent in tree l is the neighbour across dimension l.
+    # Symbol 1 is in position 1, so the parent in tree l is the neighbour across dimension l.
     if k == 1:
         for tree in range(2, n + 1):
             out[tree] = 0 if is_root else tree
@@ -362,8 +363,8 @@ def fill_distances(
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    #: For each free position, the index in ``others`` of the symbol whose home it is; ``free`` if
-    #: ``others`` lacks that symbol.
+    #: For each free position, the index in ``others`` of the symbol whose home is this position;
+    #: ``free`` if ``others`` lacks this symbol.
     at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
@@ -454,7 +455,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
         length += 1
         k = position
         position = x[position]
-    # k, the last position of the cycle, holds symbol 1.
+    # k is the last position of the cycle, the position of symbol 1.
     shortest = _distance_of_others(n, x, on_cycle)
     if length == 1:
         for tree in range(first, last + 1):

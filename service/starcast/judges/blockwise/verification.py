@@ -40,18 +40,18 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, which then takes some seconds: for formulas that are evaluated for
-#: whole rows, and for formulas that are evaluated node by node.
+#: Number of tree edges per task, for formulas that are evaluated for whole rows and for formulas
+#: that are evaluated node by node. A task of this size takes some seconds.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
 #: Memory of a task in bytes, for the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
-#: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
-#: In larger star graphs, following all nodes would take too long.
+#: Largest n for which the levels of all nodes are computed by following their paths to the root, if
+#: no recorded node attains the bound on the height. For larger n, this would take too long.
 _FEW = 6
 
-#: A range of blocks: the first block, and the block after the last one.
+#: A range of blocks, given by its first block and the block after its last one.
 Range = tuple[Count, Count]
 
 

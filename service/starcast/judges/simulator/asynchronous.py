@@ -151,8 +151,8 @@ class AsynchronousExecution:
         synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
-        # If a duration is 0, F can have several fixed points. An iteration from above reaches the
-        # correct fixed point.
+        # If a duration is 0, the function F of the module docstring can have several fixed points.
+        # An iteration that starts from an upper bound reaches the correct fixed point.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)

@@ -180,7 +180,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.port_count * topology.nodes)
-    # The synchronous times are an upper bound in both models, so they also fix the dtype.
+    # The synchronous times are an upper bound in both models, so they also determine the dtype.
     clock = ticks.full(simulation.steps + 1, 0)
     packets = Packets(executed)
     if topology.has_equal_links:

@@ -141,8 +141,8 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
-#: Maximum number of pairs in a schedule with too few rows to deliver them: a row from a file or
-#: plug-in may name a unit with a very large number.
+#: Maximum number of pairs in a schedule with too few rows to deliver them. Such schedules occur
+#: because a row from a file or plug-in may name a unit with a very large number.
 _MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
@@ -232,7 +232,8 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
     if postcondition.to_all or postcondition.reduces:
         pairs, limit = postcondition.units * postcondition.nodes, _MAX_PAIRS
     hint = "use fewer segments or messages, or a smaller topology"
-    # In a complete schedule, at least half of the pairs have a row of their own.
+    # In a complete schedule, at least half of the pairs have a row of their own. The lower limit is
+    # for schedules with far fewer rows.
     if postcondition.multiplicity > 1 and pairs > 4 * rows:
         limit, hint = _MAX_SPARSE_PAIRS, f"number the units from 0, without gaps; {hint}"
     if pairs * sources > limit:

@@ -214,7 +214,7 @@ def find_previous(number: Integers) -> Indices:
 
 #: Types of numbers that `exact_number` converts to fractions without rounding.
 RealNumber = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
-#: Times in ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
+#: Times in ticks, int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
 # About half of the largest int64 and int32, so that the sum of two times does not overflow.

@@ -179,7 +179,7 @@ def pack_sort(keys: Integers) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-#: Number of allowed trees if a schedule has no forest: the column ``tree`` has the dtype uint8.
+#: Number of allowed trees if a schedule has no forest, because the column ``tree`` is uint8.
 _TREE_NUMBERS = 256
 
 

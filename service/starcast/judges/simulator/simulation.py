@@ -288,7 +288,7 @@ _EXAMPLES = 10
 #: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: A step profile: for each step the values of `PROFILE_COLUMNS`. A failed run has no profile.
+#: A step profile, which has the values of `PROFILE_COLUMNS` for each step; empty for a failed run.
 Profile = Sequence[tuple[int, ...]]
 
 

@@ -74,7 +74,8 @@ _OWNS_SCHEMA = text(
     " from pg_namespace, pg_database"
     " where nspname = current_schema() and datname = current_database()"
 )
-# Objects of other programs that change starcast's tables, fire when rows change, or hide rows.
+# Objects of other programs that affect starcast's tables: triggers, rules, row policies, foreign
+# keys that refer to these tables, and tables that inherit from them.
 _TOUCHING = text("""
     with own as (
         select oid from pg_class
@@ -95,7 +96,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# All further objects of other programs in the schema, except objects of extensions.
+# All other tables, views and functions in the schema, except those of extensions.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -255,8 +256,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # Without tables, starcast has no views, so a view with such a name belongs to another program,
-    # and `declare` would replace it.
+    # A database without starcast's tables does not have its views either. So a view with the name
+    # of one belongs to another program, and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"

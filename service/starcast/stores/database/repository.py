@@ -166,7 +166,7 @@ def load_run(session: Session, number: int) -> Run:
     Raises:
         NotFoundError: no such run is stored.
     """
-    # For larger numbers PostgreSQL raises an error instead of finding no row.
+    # If a number exceeds the range of bigint, PostgreSQL raises an error instead of finding no row.
     runs = find_runs(session, _RUN.c.id == number) if abs(number) <= _MAX_ID else []
     return require(next(iter(runs), None), "run", f"{number} is stored")
 
@@ -273,7 +273,7 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         ).where(stored)
     newest = {}
     for kind, query in queries.items():
-        # Results that were stored together have the same time, so they are sorted by name.
+        # Results that were stored together have the same time; these are sorted by name.
         ordered = query.order_by(literal_column("2").desc(), literal_column("1")).limit(count)
         newest[kind] = [(row[0], row[1]) for row in session.execute(ordered)]
     return newest

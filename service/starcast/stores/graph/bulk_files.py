@@ -43,7 +43,7 @@ from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 from starcast.topologies.networks import MAX_COMMON_CAPACITY, MAX_LATENCY, find_network
 
-#: Importer options besides the files: nodes are identified by number, and no row may be skipped.
+#: Options of the importer. Nodes are identified by number, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
 
 _TYPES = {

@@ -30,7 +30,7 @@ from starcast.support.errors import (
 from starcast.support.progress import defer_signals
 from starcast.support.table import Row
 
-#: The oldest server version that supports starcast's Cypher: the LTS release of version 5.
+#: The oldest server version that supports starcast's Cypher, which is the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Seconds for retries after transient errors. The time is short, because an unreachable server is
