@@ -110,7 +110,7 @@ def catalogue_schedules(
 
     Each algorithm of `algorithms_on` is tried with several values of its arguments. For an argument
     ``base``, at most ``bases`` constructions (default: all) are tried. Schedules with more than
-    ``most_rows`` rows per source are omitted.
+    ``most_rows`` rows per source, or 10 million rows in total, are omitted.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -300,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: the numbers of its message and tree, and its turn in the tree."""
+    """One copy of a message: its message, its tree, and the number of earlier copies in the tree."""
 
     message: int
     tree: int

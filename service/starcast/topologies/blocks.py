@@ -411,7 +411,10 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle i -> row[i] of ``start``; -1 if the path is open."""
+    """Return the smallest index on the cycle i -> row[i] that contains ``start``.
+
+    The result is -1 if ``start`` is not on a cycle.
+    """
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

@@ -170,7 +170,8 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
     """Encode the cycle (2 a b ..) of each node as a number with digits a b .., int64 ``[count]``.
 
-    All numbers have the same number of digits, so they sort in the order of the cycles.
+    All numbers have the same number of digits, so they sort in the order of the cycles. Nodes with
+    2 in position 2 get the largest int64.
     """
     n = perms.shape[1]
     cycle = np.zeros(len(perms), dtype=np.int64)
