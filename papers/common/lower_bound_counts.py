@@ -300,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: its message, its tree, and the number of earlier copies in the tree."""
+    """One copy of a message: its message, its tree, and its position among the tree's copies."""
 
     message: int
     tree: int

@@ -126,7 +126,7 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return the reason why the algorithm is not defined on a topology, or None."""
+        """Return the reason why the algorithm is not defined on a topology; None if it is."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason

@@ -151,7 +151,7 @@ class Schedule(Displayable):
             raise InputError(
                 f"{with_article(self.collective)} of {self.units} units cannot have"
                 f" {len(self):,} rows",
-                hint="pass the number of units, which is the highest unit number plus 1",
+                hint="pass the number of units, which must exceed the highest unit number",
             )
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:

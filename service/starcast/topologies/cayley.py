@@ -175,7 +175,10 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse: if symbol s is at position p, it has p, with s's sign, at |s|."""
+        """Return the inverse of a group element.
+
+        For each signed symbol s at position p, the inverse has p, with the sign of s, at |s|.
+        """
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 

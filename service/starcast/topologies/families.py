@@ -365,7 +365,7 @@ def normalize_id(artifact_id: str) -> str:
 
 
 def count_nodes(spec: str) -> int:
-    """Return a topology's number of nodes; 0 if its spec is unknown, such as without its plug-in."""
+    """Return a topology's number of nodes; 0 if its spec is unknown, as without its plug-in."""
     try:
         return topology(spec).nodes
     except InputError:

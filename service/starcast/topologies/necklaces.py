@@ -56,7 +56,7 @@ class Necklaces(NamedTuple):
     Attributes:
         leader: the lowest rank in the node's necklace.
         period: the number of nodes in the necklace.
-        turns: the number of rotations R that map the leader to the node.
+        turns: the smallest number of rotations R that map the leader to the node.
     """
 
     leader: Ranks
@@ -153,10 +153,11 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, the number of rotations that map its necklace's generator to it.
+    """Return the displacement of every node, given the necklaces and the numbers of cycles.
 
-    A necklace's generator is its node with the smallest number in ``cycle``; if several nodes have
-    this number, the node with the lowest rank.
+    The displacement is the smallest number of rotations that map the generator of the node's
+    necklace to the node. The generator is the necklace's node with the smallest number in
+    ``cycle``; if several nodes have this number, the node with the lowest rank.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))
