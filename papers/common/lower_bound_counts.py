@@ -339,7 +339,7 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
 
 
 def _gray_code_allgather(check: ClaimCheck) -> Schedule:
-    """Return a one-port allgather on Q_k that follows the Gray code, a Hamiltonian path.
+    """Return a one-port allgather on the hypercube Q_k along the Gray code, a Hamiltonian path.
 
     The allgather takes 2^k - 1 steps.
     """
@@ -396,7 +396,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall on Q_k.
+    """Return an all-port alltoall on the hypercube Q_k.
 
     In each step, each port sends one of the units that still have to cross it: the unit with the
     longest remaining path.

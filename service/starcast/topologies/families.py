@@ -186,7 +186,7 @@ def _are_links(values: Any) -> bool:
 
 
 def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]:
-    """Return the compiled pattern of a family.
+    """Check and compile the regular expression that the specs of a family match.
 
     Raises:
         InputError: the pattern is malformed, has no group, contains a character that no spec can
