@@ -78,7 +78,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
     reduce, has ended: the root sends the units in the order in which it completes their sums. The
     broadcast starts in the earliest step for which every sum is complete in time and the two parts
     do not conflict. They conflict if, in some step, both use a link that carries only one unit, or
-    if, in the one-port model, a node sends in both or receives in both.
+    if, in the one-port model, an endpoint sends in both or receives in both.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns

@@ -365,7 +365,10 @@ def normalize_id(artifact_id: str) -> str:
 
 
 def count_nodes(spec: str) -> int:
-    """Return a topology's number of nodes; 0 if its spec is unknown, as without its plug-in."""
+    """Return the number of nodes of a topology.
+
+    The result is 0 if the spec is unknown, for example because a plug-in is not loaded.
+    """
     try:
         return topology(spec).nodes
     except InputError:
