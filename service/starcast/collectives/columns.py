@@ -82,7 +82,8 @@ def schedule_from_columns(
 
     Raises:
         InputError: a column is missing or unknown, the columns differ in length, a value is not an
-            integer or is out of range, or a row names a node or port that does not exist.
+            integer or is out of range, a row names a node or port that does not exist, or another
+            argument is invalid.
 
     Example:
         >>> columns = {"step": [1, 2], "sender": ["12", "21"], "port": [2, 2], "unit": [0, 0]}

@@ -131,7 +131,7 @@ def _find_needed(topology: Topology, rows: Columns) -> Mask:
 
 
 def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
-    """Return the schedule that brings every unit from its source to all nodes.
+    """Return the schedule that brings every unit from its source to all endpoints.
 
     Args:
         topology: the topology on which the units travel.

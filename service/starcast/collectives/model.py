@@ -97,8 +97,8 @@ class Schedule(Displayable):
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
-            differ in length, there are rows but no units, or ``combine`` is missing in a reduction
-            or given in another collective.
+            differ in length, there are rows but no units, the schedule cannot be symmetric, or
+            ``combine`` is missing in a reduction or given in another collective.
 
     Example:
         >>> schedule = starcast.schedule("S4", "broadcast", "greedy", segments=2)
@@ -151,7 +151,7 @@ class Schedule(Displayable):
             raise InputError(
                 f"{with_article(self.collective)} of {self.units} units cannot have"
                 f" {len(self):,} rows",
-                hint="pass the number of units, which is the highest unit number plus 1",
+                hint="pass the number of units, which must exceed the highest unit number",
             )
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:

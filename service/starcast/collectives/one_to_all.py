@@ -318,7 +318,7 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return the reason why perfectly balanced trees cannot share messages equally, or None."""
+    """Return why perfectly balanced trees cannot share messages equally; None if they can."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

@@ -353,7 +353,7 @@ class Topology(Displayable, ABC):
             int32 ``[nodes]``.
 
         Raises:
-            InputError: the topology has no translations.
+            InputError: the topology has no translations, or the root does not exist.
         """
         raise InputError(
             f"{self.spec} has no translations: its nodes need not be equivalent",
@@ -536,7 +536,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
 def describe_links(topology: Topology) -> dict[str, Any]:
     """Return the distinct capacities and latencies of links, and the capacity unit, by name.
 
-    The result is empty if all links have capacity 1 and latency 0.
+    Capacities and their unit are omitted if all capacities are 1, latencies if all are 0.
     """
     if topology.has_equal_links:
         return {}

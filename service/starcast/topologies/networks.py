@@ -99,6 +99,7 @@ class Network(Topology):
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
             not connected, fewer than two nodes are endpoints, or given labels, ports, capacities
             or latencies are invalid.
+        LimitError: the network does not fit into memory.
     """
 
     family = "network"

@@ -48,7 +48,7 @@ def unrank(n: int, ranks: ArrayLike) -> Perms:
 
 
 def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
-    """Return the arrangements of ``length`` symbols with the given ranks.
+    """Return the arrangements of ``length`` symbols of 1..n with the given ranks.
 
     Returns:
         uint8 ``[count, length]``.
@@ -211,8 +211,8 @@ def labels_from(first: int) -> Iterator[None]:
     and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
     data always start at 1, so stores must be used outside the context.
 
-    Args:
-        first: the smallest symbol, 0 or 1.
+    Raises:
+        InputError: ``first`` is neither 0 nor 1.
     """
     if first not in (0, 1):
         raise InputError(f"the smallest symbol of labels cannot be {first}", hint="use 0 or 1")

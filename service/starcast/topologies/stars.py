@@ -2,11 +2,12 @@
 
 The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
 
-The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
-2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual:
-they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a clique. Port
-k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the clique. Every
-port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+The nodes p of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Port
+i = 2..k exchanges positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called
+residual: they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a
+clique. Port k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the
+clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port
+k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
 `starcast.topologies.blocks`.
