@@ -356,7 +356,7 @@ class _Program:
     def _copy(self, rank: int) -> _Copy:
         """Return the chunks that a rank copies from its input to its output.
 
-        In a reduction, a rank copies no chunk, because the input holds contributions.
+        In a reduction, a rank copies nothing, because its input contains contributions, not units.
         """
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
@@ -368,7 +368,7 @@ class _Program:
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
         """Return the place of a unit in a node's input or output; None if it is in neither.
 
-        The input of a reduction is not considered, because it holds contributions, not units.
+        The input of a reduction is not considered, because it contains contributions, not units.
         """
         for name, buffer in zip("io", self._buffers[node], strict=True):
             offset = buffer.offset(unit)

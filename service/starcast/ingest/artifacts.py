@@ -288,7 +288,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that built a stored artifact, according to PostgreSQL."""
+    """Return the plug-ins that built an artifact, as PostgreSQL records; {} if it is not stored."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

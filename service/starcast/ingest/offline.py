@@ -71,7 +71,7 @@ def import_all(
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
         on_stage: called with the stage and an artifact after each of `STAGES`; for a stage of the
-            entire import, the artifact is the first one.
+            entire import, the artifact is the first of all imported artifacts.
 
     Returns:
         The new artifacts, each with its share of the import's duration.

@@ -288,7 +288,7 @@ def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) 
 def _collective_of(name: str) -> str:
     """Return the collective to use for an algorithm that is named without a collective.
 
-    The result is the only collective that has the algorithm; otherwise, it is broadcast.
+    If exactly one collective has the algorithm, return this collective; otherwise broadcast.
 
     Raises:
         InputError: several collectives have the algorithm, but broadcast does not.

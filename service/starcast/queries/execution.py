@@ -69,8 +69,8 @@ def run(
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server rejects the Cypher, or the columns differ
-            from those in the header.
+        InputError: a value cannot be computed, a forest lacks a given tree, the server rejects the
+            Cypher, or the columns differ from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
         UnavailableError: the server cannot be reached.
@@ -89,7 +89,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return advice to restrict a query's parameters, if it takes too long or has too many rows."""
+    """Return advice on how to restrict a query that takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -201,7 +201,7 @@ def has_indexes(graph: Graph) -> bool:
 
 
 def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """Let Neo4j plan a query without executing it, and return problems of the plan as sentences.
+    """Let Neo4j plan a query without executing it, and return the problems found, as sentences.
 
     Args:
         graph: the open graph store.

@@ -111,7 +111,7 @@ class Library:
 def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
     """Load starcast's packs and the user's packs; collect errors in `Library.faults`.
 
-    If several folders contain packs with the same name, the queries of these packs count as errors.
+    If several packs have the same name, an error is recorded for each of their queries.
 
     Args:
         packs: the user's folders of packs.
@@ -335,7 +335,9 @@ class Measurements(pydantic.BaseModel):
 
 @cache
 def measurements(file: Path | None = None) -> Measurements:
-    """Read a measurement file, by default `queries/measured.json`; a missing file counts as empty.
+    """Read a measurement file, by default `queries/measured.json`.
+
+    If the file does not exist, return measurements without any query.
 
     Raises:
         RejectedError: the file is invalid.

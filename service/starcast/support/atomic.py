@@ -144,7 +144,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder within the context; wait first if another process has locked it.
 
     The lock is on the file ``.lock`` in the folder. The kernel releases the lock even if the
-    process is killed.
+    process is killed. On a file system without locks, nothing is locked.
 
     Raises:
         OSError: the lock file cannot be created.

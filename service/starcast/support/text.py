@@ -129,7 +129,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
     Floats from 1000 on are rounded to integers, others to three significant digits. Items of lists
-    are separated by spaces. None becomes an empty string.
+    are separated by spaces. None becomes an empty string, True "yes" and False "no".
 
     Args:
         exact: whether to write floats with 15 significant digits, for machine-readable output.

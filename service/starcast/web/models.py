@@ -368,7 +368,7 @@ class ProfileData(BaseModel):
     label: str
     run: int
     segments: int
-    links: int = Field(description="number of directed links of the network")
+    links: int = Field(description="number of directed links of the topology")
     links_used: list[int] = Field(description="number of directed links used in steps 1, 2, ...")
 
 

@@ -104,7 +104,7 @@ def compare(
     ] = "message_units",
     output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
-    """Compare experiments or runs; one experiment is split by algorithm, base and copies.
+    """Compare experiments or runs. A single experiment is split by algorithm, base and copies.
 
     The comparison page and ``starcast compare --format html`` show the same data.
     """

@@ -86,7 +86,7 @@ class Page(BaseModel, Generic[Item]):
 
 
 class Paging:
-    """The paging parameters of a request for a listing; a response has one page.
+    """The parameters by which a request selects one page of a listing.
 
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
@@ -189,7 +189,10 @@ def text_response(text: str, output: Format) -> Response:
 
 
 def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
-    """Return a response with the binary data of an array, little-endian and in C order."""
+    """Return a response with the binary data of an array, little-endian and in C order.
+
+    The headers give dtype, shape and, if ``columns`` is not empty, the names of the columns.
+    """
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     headers = {
         "X-Array-Dtype": array.dtype.name,
