@@ -156,9 +156,9 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Print log events to stderr, in addition to the log file.
+    """Set which log events are printed to stderr, in addition to the log file.
 
-    If the flag is given twice, events of level debug are printed, too.
+    The count 1 prints events from level info on; a larger count, from level debug on.
 
     Raises:
         InputError: ``--quiet`` is given too.

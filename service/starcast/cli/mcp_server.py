@@ -174,7 +174,7 @@ def _refuse_file(name: str, value: Any) -> None:
         return
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
     if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
-        raise InputError(f"tools read no files: '{value}'", hint="use a name or a spec")
+        raise InputError(f"tools do not read files: '{value}'", hint="use a name or a spec")
 
 
 def _write(result: Any) -> str:

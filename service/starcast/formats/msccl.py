@@ -106,7 +106,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and output buffers of a rank, for messages of the given number of units."""
+    """Return the input and output buffers of a rank, for messages of ``units`` units each."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -130,10 +130,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Consecutive chunks that a rank copies from offset `source` in its input to its output.
-
-    The offset in the output is `target`.
-    """
+    """Consecutive chunks that a rank copies from input offset `source` to output `target`."""
 
     source: int
     target: int

@@ -103,7 +103,11 @@ class Artifact:
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:
-        """Build the topology, forest or schedule without verifying it."""
+        """Build the topology, forest or schedule without verifying it.
+
+        Raises:
+            ValueError: only id and sizes of the artifact were read from PostgreSQL.
+        """
         if self.make is None:
             raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
         return self.make()

@@ -175,7 +175,7 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: new artifacts, already built and saved to PostgreSQL.
-        accept: function that records the change in PostgreSQL, just before the new store is used.
+        accept: function that records the change in PostgreSQL, before the old store is replaced.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after the stage ``written``, and after each later stage.

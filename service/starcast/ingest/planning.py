@@ -351,7 +351,10 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server.
+
+        A warm server has run long enough for Java to compile the code that writes rows.
+        """
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
 

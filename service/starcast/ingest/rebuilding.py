@@ -247,7 +247,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
         if nodes := read_artifact_nodes(graph):
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
-                f"the graph store is not empty: it holds {artifact_id}",
+                f"the graph store is not empty: it contains {artifact_id}",
                 hint="use another server or `home`, or add `replace` to replace the stored data",
             )
 

@@ -476,7 +476,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
     found = _read_content(stores, artifact)
     if str(found) != expected:
         raise RejectedError(
-            f"the graph holds {found} for {artifact_id}, instead of {expected}",
+            f"the graph contains {found} for {artifact_id}, instead of {expected}",
             hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
             " it again",
         )

@@ -183,7 +183,7 @@ def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
 
     Args:
         kind: ``forest`` or ``schedule``.
-        parts: the fields of the id, the spec first.
+        parts: the parts of the id between its colons, the spec first.
     """
     if kind == "forest":
         return {"trees": parts[1]}
@@ -246,8 +246,8 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 def unexpected_notices(result: QueryResult) -> list[Notice]:
     """Return Neo4j's notices, except those about names that the schema declares.
 
-    Stored data may lack such a name: no node has the property `is_switch` if no stored network has
-    switches.
+    Neo4j reports a declared name if no stored data have it: for example, the property `is_switch`
+    if no stored network has switches.
     """
     declared = {name for element in ELEMENTS for name in (element.name, *element.names)}
     return [

@@ -414,7 +414,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
     """Raise an InputError if a node, link or label pattern belongs to none of the named topologies.
 
-    Otherwise the server would return an empty result without giving the reason.
+    Without this check, the server would return an empty result and give no reason.
 
     Returns:
         The values; node labels have the form in which the graph stores them.

@@ -354,7 +354,7 @@ class Query:
         _ = self._older  # checks the statement for older servers, if there is one
 
     def for_server(self, version: str) -> "Query":
-        """Return the query with its statement for a version of Neo4j, such as ``5.26.30``."""
+        """Return the query whose statement runs on a version of Neo4j, such as ``5.26.30``."""
         if self._older is None or _release(version) >= self._older[0]:
             return self
         return self._older[1]

@@ -93,13 +93,13 @@ class NotFoundError(StarcastError):
 
 
 class UnavailableError(StarcastError):
-    """A server cannot be used, or a package is missing: start the server, install the package."""
+    """A server or a package is not available: start the server, or install the package."""
 
     exit_code = 4
 
 
 class BusyError(StarcastError):
-    """Another process holds a lock: wait, then try again."""
+    """Another process holds a lock, or a server is busy: wait, then try again."""
 
     exit_code = 5
 

@@ -59,7 +59,7 @@ _OPENAPI = f"{_API}openapi.json"
 
 @dataclass
 class RequestCounts:
-    """Counts of the requests that a server has handled.
+    """Counts of the requests to a server.
 
     Attributes:
         running: the number of requests that are being handled.
@@ -92,7 +92,7 @@ class Guard:
         self.counts = RequestCounts() if counts is None else counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to the application if it is not refused."""
+        """Pass a request on to the application, or answer it with an error if it is refused."""
         if scope["type"] != "http":
             # This is not a request but a notice that the server is starting or stopping.
             await self.app(scope, receive, send)

@@ -119,7 +119,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List schedules on a topology: each algorithm with its defaults, and stored schedules."""
+    """List schedules on a topology: one per algorithm with default arguments, and stored ones."""
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
@@ -127,7 +127,7 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return a row per computed artifact and, if PostgreSQL is running, per complete artifact.
+    """Return rows for computed artifacts and, if PostgreSQL is running, completely stored ones.
 
     Args:
         service: the service that reads the stored ids.
@@ -185,7 +185,7 @@ def show_forest(
 
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 without a parent."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 if it has none."""
     return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 

@@ -158,7 +158,7 @@ def _cypher(verdict: Verdict) -> str | None:
 
 
 def claim_fields(row: Row) -> Row:
-    """Return the fields of `models.ClaimResource` for a row of a listing."""
+    """Return the fields of `models.ClaimResource` for a row of the claim listing."""
     return {
         **{name: row[name] for name in ("id", "paper", "number", "statement", "notation")},
         "verdict": row.get("verdict"),
@@ -181,7 +181,7 @@ def list_records(
 
 @router.get("/records/{record_id}", tags=["records"])
 def show_record(record_id: RecordParameter, service: ServiceParameter) -> models.RecordDetail:
-    """Show a record with the reason for the bound, the proof, and the searches."""
+    """Show a record: value, bound, the reason for the bound, proof, searches and witness."""
     record = find_known_record(service.settings.home, record_id)
     fields = record.fields()
     return models.RecordDetail(
