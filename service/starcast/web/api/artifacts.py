@@ -110,7 +110,10 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List forests on a topology: one per construction that needs no arguments, and stored ones."""
+    """List the stored forests on a topology, and a forest per construction.
+
+    Constructions that need arguments are omitted.
+    """
     computed = service.compute(computations.list_forests, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "forests", spec, computed))
 
@@ -119,7 +122,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List schedules on a topology: one per algorithm with default arguments, and stored ones."""
+    """List the stored schedules on a topology, and a schedule per algorithm, with its defaults."""
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
@@ -127,7 +130,7 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return rows for computed artifacts and, if PostgreSQL is running, completely stored ones.
+    """Return a row per computed artifact and, if PostgreSQL is running, per complete artifact.
 
     Args:
         service: the service that reads the stored ids.
