@@ -399,7 +399,7 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
     return UnavailableError(
         f"{pluralize(missing, 'file')} of Neo4j could not be downloaded; {jar.name} failed: "
         f"{reason}",
-        hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' "
+        hint="check the network, or set STARCAST_MAVEN_REPOSITORY to a mirror; 'starcast up' "
         "resumes the download",
     )
 

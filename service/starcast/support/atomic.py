@@ -81,7 +81,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
-        raise InputError(f"{target} is a folder", hint="name a file in this folder")
+        raise InputError(f"{target} is a folder", hint="specify a file in this folder")
     try:
         with _open_stream(target) or atomic_replace(target, mode=0o666) as file:
             yield file
