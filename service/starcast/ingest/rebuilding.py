@@ -265,6 +265,6 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
         except PluginMissingError as error:
             raise PluginMissingError(
                 f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild', and specify the plug-in's file with `plugins`",
+                hint="run 'starcast graph rebuild', and give the plug-in's file with `plugins`",
             ) from None
     reporter.say(f"rebuilt {pluralize(len(rebuilt), 'artifact')} in the graph")
