@@ -37,7 +37,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
     if password is None:
         raise UnavailableError(
             f"no password is set for the Neo4j server {settings.neo4j_uri}",
-            hint="write the password to a file; set STARCAST_NEO4J_PASSWORD_FILE to the file's path",
+            hint="write the password to a file, and set STARCAST_NEO4J_PASSWORD_FILE to its path",
         )
     return GraphAddress(settings.neo4j_uri, settings.neo4j_user, password, settings.neo4j_database)
 
