@@ -80,8 +80,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking the array's size against them.
 
         Raises:
-            ValueError: the array is missing or encrypted, has an unsupported format, holds pickled
-                objects, or does not have the size that its header states.
+            ValueError: the array is missing or encrypted, has an unsupported format, contains
+                pickled objects, or does not have the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:

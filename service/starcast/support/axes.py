@@ -93,7 +93,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
 
 
 def read_seed(value: str | float, axis: str = "seed") -> int:
-    """Return a seed for `numpy.random.default_rng`.
+    """Return a random seed from user input, for `numpy.random.default_rng`.
 
     Raises:
         InputError: the input is not an integer from 0 to `MAX_SEED`.

@@ -103,7 +103,7 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     """
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
-        f"{source} holds more than {size}, the limit for such a file",
+        f"{source} contains more than {size}, the limit for such a file",
         hint="divide the content into several files; if the file itself is much smaller, it is "
         "damaged",
     )
