@@ -102,7 +102,10 @@ class Comparison:
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or only parameters that vary by row."""
+        """Return the parameters to show as columns: all, or only parameters that vary by row.
+
+        If only one row has differences, the parameters that vary between its sides are returned.
+        """
         return [
             name
             for name in PARAMETERS
@@ -156,9 +159,10 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self) -> list[str]:
-        """Return the names of the columns to display: parameters, figures, changes and gaps.
+        """Return the names of the columns to display: parameters, figures, changes, gaps and notes.
 
-        A run's gap is the run's simulated time divided by the lower bound.
+        A run's gap is the run's simulated time divided by the lower bound. A note states why runs
+        are not comparable.
         """
         columns = self.parameters()
         return columns + self._result_columns() + self._note_column()

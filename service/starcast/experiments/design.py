@@ -326,6 +326,7 @@ class Design:
         Raises:
             InputError: a key is unknown, or the values of an axis are invalid; if there are
                 several grids, the message names the grid.
+            LimitError: a grid, or all grids together, have too many points.
         """
         texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
@@ -397,6 +398,7 @@ def read_design(
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,
             the grid and the key.
+        LimitError: a grid, or all grids together, have too many points.
     """
     if name is None:
         return Design.from_json({}, options)

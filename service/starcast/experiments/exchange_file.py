@@ -418,8 +418,8 @@ def check_figures(point: Point, run: RunRecord) -> None:
         run: the run in the file.
 
     Raises:
-        InputError: a failed run has costs or a step profile, or a complete run has an error or
-            lacks costs.
+        InputError: a failed run has costs or a step profile, or lacks an error; or a complete run
+            has an error, or lacks costs.
         RejectedError: a result contradicts a formula, a bound or another result.
     """
     stated: dict[str, CostRecord] = {cost.kind: cost for cost in run.costs}

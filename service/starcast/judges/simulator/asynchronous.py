@@ -147,8 +147,7 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if links are idle in the batch exactly when they are idle in the
-        synchronous model.
+        The times are exact if the links are idle in the same steps as in the synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         # If a duration is 0, F can have several fixed points. An iteration from above reaches the
@@ -220,11 +219,11 @@ class _FirstQueue:
     """Computes the end times of a batch's packets from the queues of one kind of resource.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready to
-    start, if packets of its queue are ignored.
-    Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
-    .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
-    prefix maxima of all queues: an offset makes all values of a queue larger than the values of all
-    earlier queues, so the maximum starts again with each queue.
+    start, if packets of its queue are ignored. Packet i ends at the maximum of ready_j + d_j + .. +
+    d_i over j <= i. With the sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of
+    ready_j - D_{j-1}. A single call computes the prefix maxima of all queues: an offset makes all
+    values of a queue larger than the values of all earlier queues, so the maximum starts again with
+    each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:

@@ -244,14 +244,16 @@ _MAX_SPARSE_STEPS = 1_000_000
 def _last_step(step: Integers, width: int = 2) -> int:
     """Return a schedule's last step, after checking that arrays over all steps fit into memory.
 
-    Steps come from files and plug-ins, so a large step alone must not make these arrays large.
+    Steps come from files and plug-ins, so a few rows with large step numbers must not make these
+    arrays large.
 
     Args:
         step: the steps, ascending.
         width: the number of array entries per step.
 
     Raises:
-        LimitError: the arrays do not fit into memory, or there are many more steps than rows.
+        LimitError: the arrays do not fit into memory, or the last step is larger than both the
+            number of rows and `_MAX_SPARSE_STEPS`.
     """
     last = int(step[-1]) if len(step) else 0
     if last > max(_MAX_SPARSE_STEPS, len(step)):
@@ -390,7 +392,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     Raises:
         InputError: a fault is neither a node nor a link of the topology, or the number of units is
             not divisible by the number of sources, destinations or (source, destination) pairs.
-        LimitError: the units, or the rows of all sources, do not fit into memory.
+        LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
+            into memory.
 
     Example:
         >>> simulation = starcast.simulate(starcast.schedule("S4", "broadcast", "greedy"))

@@ -55,7 +55,8 @@ def check_ownership(graph: Graph, store: UUID) -> None:
     """Check that the graph is paired with a PostgreSQL database; change nothing.
 
     Raises:
-        OwnershipError: the graph is paired with another database, or has another schema version.
+        OwnershipError: the graph contains nodes of another program, is paired with another
+            database, or has another schema version.
         UnavailableError: the graph is empty.
     """
     if find_owner(graph, store) is None:
@@ -231,7 +232,7 @@ def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[st
 
 
 def count(graph: Graph, patterns: Sequence[str]) -> list[int]:
-    """Return the number of matches of each Cypher pattern with a single label or type.
+    """Return the number of matches of each Cypher pattern; a pattern has at most one label or type.
 
     Neo4j maintains these numbers as statistics, so counting is fast.
     """
