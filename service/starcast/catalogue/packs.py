@@ -102,8 +102,8 @@ def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
-        InputError: the folder has no claims.toml, the folder of another pack has the same name, or
-            a module cannot be imported.
+        InputError: the folder has no claims.toml, the folder of another pack has the same name, a
+            file cannot be read, or a module cannot be imported.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(

@@ -113,7 +113,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and those in `USUAL` that differ."""
+        """Return the figures to show: all, or the time and those in `USUAL` that differ by side."""
         if self.everything:
             return list(self.figures)
         return [
@@ -309,7 +309,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The message units if runs are matched by segments, because they need no column then."""
+        """The parameters without a column: the message units if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:

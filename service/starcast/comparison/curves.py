@@ -80,9 +80,9 @@ class Curve:
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return the fastest run at each message size.
+        """Return the point of the fastest run at each message size.
 
-        Of equally fast runs, the run with the fewest segments is returned.
+        Of equally fast runs, the run with the fewest segments is used.
         """
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
@@ -234,7 +234,8 @@ class Panel:
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
     """Return the line through two points of a curve, keyed by their number of segments.
 
-    The result is None if the runs of the points have different numbers of segments.
+    The result is None if the runs of the points have different numbers of segments, or if the time
+    is not linear between the points.
     """
     if low.run.segments != high.run.segments:
         return None

@@ -345,7 +345,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
     Raises:
-        NotFoundError: no run executes a row of the table.
+        NotFoundError: no run has the parameters of a row of the table.
     """
     usable = [
         run
@@ -362,7 +362,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
             filled.append((case, rows))
     if not filled:
         raise NotFoundError(
-            f"no run executes a row of {table.source}",
+            f"no run has the parameters of a row of {table.source}",
             hint="run the experiment of this table, which 'starcast experiment examples' lists",
         )
     return filled

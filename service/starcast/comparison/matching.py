@@ -11,7 +11,7 @@ sides have a common value on an axis, runs with equal values on this axis are ma
 the axis is the difference to be compared. The last choice axis is the number of units into which a
 message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
 `edge-disjoint` the entire message.) A run whose number of units does not occur on the other side
-remains at first. Then the fastest of the remaining runs of each side are matched, so that each
+is not matched at first. Then the fastest of these runs of each side are matched, so that each
 algorithm is compared at its best number of units.
 """
 
@@ -132,7 +132,7 @@ def gap(run: Run | None) -> Fraction | None:
 def find_matches(
     sides: Sequence[Side], across: Sequence[str] = (), by: str = MESSAGE_UNITS
 ) -> list[Match]:
-    """Return the rows of a comparison, sorted by topology and parameters.
+    """Return the rows of a comparison, sorted by the number of nodes and then by the parameters.
 
     Every run of every side is in at least one row; if runs of a side have equal parameters and
     figures, only the first of them. The first side is the baseline. Runs are matched first on the

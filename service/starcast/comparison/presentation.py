@@ -494,7 +494,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison as JSON values like `describe`; one side is enough."""
+    """Return the panels of a comparison, which may have a single side, as JSON values."""
     return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 

@@ -76,8 +76,8 @@ class Grid:
         axes: a tuple of values in ascending order for each axis in `AXES`.
 
     Raises:
-        InputError: a key is not an axis, a required axis is missing, a value is invalid, or none
-            of the algorithms uses an axis.
+        InputError: a key is not an axis, a required axis is missing, a value is invalid, or an axis
+            has values that no algorithm of the grid uses.
         LimitError: the grid has more than `MAX_POINTS` points.
 
     Example:
@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if no algorithm of the grid uses an axis that has values."""
+        """Raise an InputError if an axis has values that no algorithm of the grid uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")

@@ -54,7 +54,8 @@ class Tables(NamedTuple):
         fixed: twice the number of symbols at home (see the module docstring) in the positions
             3t+2, .., 3t+4, uint8 ``[2, m^3, w!]``. The first index is t. The second index combines
             three numbers: for each of these positions, the index (among the row's other symbols) of
-            the symbol whose home is this position. The third index is a node of the row.
+            the symbol whose home is this position, or m-1 if it is none of them. The third index is
+            a node of the row.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """

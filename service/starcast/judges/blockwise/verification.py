@@ -56,7 +56,7 @@ Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The verification job to which a shard file belongs: the id of the forest to verify."""
+    """The description of a verification job in a shard file: the id of the forest to verify."""
 
     id: str
 
@@ -375,7 +375,7 @@ def _rejection(source: Source, address: Address, reason: str = "") -> RejectedEr
     return RejectedError(
         f"{source.id} is not a forest: tree {tree}, node {sources.label(source, nodes[index])}"
         f" {reason}",
-        hint="each entry must be the port from the node towards its parent, 0 at the root",
+        hint="correct the formula: it must give the port towards the parent, and 0 at the root",
     )
 
 

@@ -158,9 +158,9 @@ class AsynchronousExecution:
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch in the given order of packets.
+        """Return the indices of a batch's rows, in the given order of packets.
 
-        Rows are counted from the first row of the batch.
+        The first row of the batch has the index 0.
         """
         if self._packets.single:
             return order

@@ -376,9 +376,10 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     fail in any step. In an allgather, gather or alltoall, the units that come from these nodes need
     not be delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
 
-    In a reduction, two actions are violations: counting a contribution twice, and passing on an
-    incomplete unit as complete. Under faults such a row is dropped instead, and a unit is complete
-    with the contributions of all nodes that do not fail in any step.
+    In a reduction, a row violates a rule if it counts a contribution twice, passes on an incomplete
+    unit as complete, or sends the sum of a switch that has no contribution yet. Under faults, rows
+    of the last two kinds are dropped instead, and a unit is complete with the contributions of all
+    nodes that do not fail in any step.
 
     Args:
         schedule: any schedule; it is checked, not trusted.

@@ -148,6 +148,7 @@ def current(engine: Engine) -> str | None:
 
     Raises:
         UnavailableError: the connection was lost.
+        RejectedError: no schema in the search path exists and is accessible to the role.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         enter_schema(connection)

@@ -128,7 +128,7 @@ class Element(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the properties that differ between elements of the same artifact."""
+        """The names of the properties that can differ between elements of the same artifact."""
         return tuple(name for name in self.names if name != self.artifact_property)
 
     @property
