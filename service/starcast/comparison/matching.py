@@ -10,8 +10,8 @@ Runs of two sides that solve the same problem are matched on one choice axis aft
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
 message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
-`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side
-is not matched at first. Then the fastest of these runs of each side are matched, so that each
+`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side is
+not matched at first. Then the fastest of these runs of each side are matched, so that each
 algorithm is compared at its best number of units.
 """
 
@@ -335,7 +335,7 @@ class _Pairing:
                 return f"{name} has no simulated time"
         # The times are not comparable, because units are missing.
         incomplete = [
-            f"{name} leaves units missing under its faults ({each.missing})"
+            f"{name} does not deliver all units under its faults ({each.missing} missing)"
             for name, each in pair
             if each.missing
         ]

@@ -87,7 +87,8 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             (default: the name in the file).
 
     Raises:
-        InputError: the file is invalid, or a stored experiment of the same name has another grid.
+        InputError: the file is invalid; ``name`` is invalid, or given for several experiments; or a
+            stored experiment of the same name has another grid.
         RejectedError: a run in the file and a stored run have the same parameters but different
             results; or the results of a run in the file contradict formulas, bounds or each other.
         LimitError: the file, or a list in the file, exceeds the limits of experiment files.

@@ -1,8 +1,8 @@
 """Run experiments, which are named sets of stored runs, and repeat stored runs.
 
 Each run is stored with its costs and step profile in one transaction. The first run's transaction
-also stores the experiment. An interrupted experiment therefore contains only complete runs, and
-running it again executes the missing runs. A repetition executes stored runs again, compares the
+also stores the experiment. An interruption therefore leaves no partly stored run, and running the
+experiment again executes the missing runs. A repetition executes stored runs again, compares the
 new results with the stored results, and stores nothing.
 """
 
@@ -96,9 +96,9 @@ def run_experiment(
         executor: executes the points instead of processes on this machine.
 
     Raises:
-        InputError: the name is invalid or belongs to an experiment with other points, or ``jobs``
-            is less than 1.
-        BusyError: another process is running or dropping this experiment.
+        InputError: the name is invalid or belongs to an experiment with other points, ``jobs`` is
+            less than 1, or several processes are requested but a plug-in is defined in a script.
+        BusyError: another process is using this experiment.
         UnavailableError: a connection to the database was lost; completed runs are stored.
         LimitError: a point does not fit into memory, or the processes that executed it were killed;
             completed runs are stored.

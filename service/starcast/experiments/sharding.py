@@ -49,7 +49,7 @@ def run_shard(
         name: the name of the experiment.
         design: the design of the whole experiment.
         shard: the part of the experiment that is executed, such as 3/8.
-        file: output file.
+        file: the path of the output file.
         reporter: receives the progress.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small.

@@ -121,7 +121,7 @@ def verify_blocks(
     reporter: Reporter | None = None,
     executor: Executor | None = None,
 ) -> BlockVerification:
-    """Prove that every tree of a forest in closed form is spanning, and measure heights and loads.
+    """Prove that every tree of a forest in closed form is spanning, and compute heights and loads.
 
     Args:
         source: the forest in closed form.

@@ -280,7 +280,7 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows; times are in ticks."""
+    """Describe a packet on the critical path by one of its rows, given its times in ticks."""
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),

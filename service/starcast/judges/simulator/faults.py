@@ -191,7 +191,8 @@ def execute_under_faults(
         rows: rows with valid nodes, ports and units.
         postcondition: the postcondition of the rows, which determines the source of each unit.
         outages: the faulty nodes and links, with the first step of each outage.
-        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+        attempted: bool ``[rows]``, the rows to execute if possible; all other rows are dropped. By
+            default all rows.
 
     Returns:
         Three values: a mask of the executed rows, bool ``[rows]``; a function that checks whether

@@ -302,7 +302,8 @@ class Simulation:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
-        complete: True if the postcondition holds: every live endpoint received all of its units.
+        complete: True if no row violates a rule, and every endpoint that does not fail in any step
+            received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
             For a symmetric schedule without faults, the pairs are those of the source whose rows
@@ -355,7 +356,8 @@ class Executed(NamedTuple):
         alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
             faults.
         deliveries: the deliveries of the rows; None under faults, except in reductions.
-        violation: the violation that ended the execution, with the index of its row in ``rows``.
+        violation: the violation that ended the execution, or None. Its row is an index in the given
+            schedule, which is not yet expanded.
     """
 
     simulation: Simulation
@@ -449,7 +451,8 @@ def execute_outages(
         schedule: a schedule that is not symmetric.
         outages: the faulty nodes and links, with the first step of each outage.
         violation: the violation at which the execution ends; None if there is none.
-        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+        attempted: bool ``[rows]``, the rows to execute if possible; all other rows are dropped. By
+            default all rows.
     """
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
