@@ -252,7 +252,7 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the names of the fastest comparable sides; empty if all times are equal."""
+        """Return the names of the fastest comparable sides; empty unless their times differ."""
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)

@@ -240,7 +240,8 @@ def check_owner(connection: Connection) -> str | None:
     """Check that the tables are starcast's, and return the schema revision (None without tables).
 
     Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast;
+            or, without tables, a view of another program has the name of a starcast view.
     """
     schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))

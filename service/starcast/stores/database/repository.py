@@ -288,7 +288,7 @@ def find_artifact(session: Session, kind: str | None, artifact_id: str) -> model
         artifact_id: the artifact's id.
 
     Raises:
-        NotFoundError: the artifact has no row; the hint names a similar id.
+        NotFoundError: the artifact has no row; the hint names a similar id, if there is one.
     """
     query = select(models.Materialization)
     if kind is not None:

@@ -149,7 +149,10 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Return a sentence for each index or constraint that is missing or differs from the schema."""
+    """Return a sentence for each index or constraint that is missing or differs from the schema.
+
+    An index that cannot be used is reported too.
+    """
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -167,7 +170,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that are undeclared, or declared differently."""
+    """Drop starcast's indexes and constraints that are undeclared, unusable or not as declared."""
     declared = {index.name: index for index in INDEXES}
     for name, found in _read_indexes(graph).items():
         is_declared = name in declared and _serves_as(found, declared[name])
