@@ -108,12 +108,12 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these. Arguments can follow in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of leading positions whose symbols vary within a block.
+        m: the number of leading positions whose symbols vary within a block, from 2 to 7.
         **arguments: the arguments of the construction, such as ``base``.
 
     Raises:
-        InputError: the topology is not a star graph, the construction has no closed form, or the
-            root or an argument is invalid.
+        InputError: the topology is not a star graph or is smaller than S3, the construction has no
+            closed form, or the root or an argument is invalid.
         LimitError: the star graph is larger than S16.
     """
     n = _read_size(spec)

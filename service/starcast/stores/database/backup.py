@@ -214,7 +214,7 @@ def restore(
         RejectedError: the store is not empty and ``keep`` is None; the store belongs to another
             program; this version of starcast does not support the schema of the store or of the
             backup; or the restored tables differ from the backup.
-        BusyError: another program is using the tables.
+        BusyError: another process is using or migrating the tables.
         UnavailableError: the server failed.
     """
     listener = reporter or Silent()
@@ -315,7 +315,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup file, and yield a function from a table's name to the table's rows."""
+    """Open a backup file, and yield a function that takes a table's name and returns its rows."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)

@@ -149,6 +149,7 @@ def current(engine: Engine) -> str | None:
 
     Raises:
         UnavailableError: the connection was lost.
+        RejectedError: no schema in the search path exists and is accessible to the role.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         enter_schema(connection)
@@ -240,7 +241,8 @@ def check_owner(connection: Connection) -> str | None:
     """Check that the tables are starcast's, and return the schema revision (None without tables).
 
     Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast;
+            or, without tables, a view of another program has the name of a starcast view.
     """
     schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))
@@ -284,7 +286,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
         RejectedError: the schema is newer than this starcast, the database contains tables of
             another program or has an encoding other than UTF8, the server is too old, or existing
             rows violate the new schema; nothing is changed.
-        BusyError: another process has been migrating the database for a minute.
+        BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to change the schema.
     """
     with migrating(engine) as connection:
@@ -334,7 +336,7 @@ def drop(engine: Engine) -> None:
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast;
             nothing is changed.
-        BusyError: another process has been migrating the database for a minute.
+        BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to drop the tables.
     """
     with migrating(engine) as connection:
@@ -365,6 +367,10 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that holds the migration lock and excludes restores by other processes.
 
     An error rolls the transaction back.
+
+    Raises:
+        BusyError: another process has been migrating or restoring the database for a minute.
+        RejectedError: existing rows or objects of another program prevent the migration.
     """
     busy = BusyError(
         f"another process has been migrating or restoring the database for {UPGRADE_SECONDS} s",
@@ -407,8 +413,8 @@ def differences(engine: Engine) -> list[str]:
     """Return descriptions of the changes that would make the schema match starcast's models.
 
     The changes concern differences between the tables and the models, missing views, and objects of
-    other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
-    describes further objects in the schema, which are harmless.
+    other programs that can change or hide starcast's rows, such as triggers and policies.
+    `find_others` describes further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -432,7 +438,7 @@ def differences(engine: Engine) -> list[str]:
 def find_others(engine: Engine) -> list[str]:
     """Return descriptions of other programs' tables, views and functions in the store's schema.
 
-    Such objects are harmless; `differences` reports other programs' triggers, rules and policies.
+    Such objects are harmless; `differences` reports objects that can change or hide rows.
     Objects of extensions are omitted.
     """
     with translated_errors(engine.url), engine.connect() as connection:

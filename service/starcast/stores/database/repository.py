@@ -288,7 +288,7 @@ def find_artifact(session: Session, kind: str | None, artifact_id: str) -> model
         artifact_id: the artifact's id.
 
     Raises:
-        NotFoundError: the artifact has no row; the hint names a similar id.
+        NotFoundError: the artifact has no row; the hint names a similar id, if there is one.
     """
     query = select(models.Materialization)
     if kind is not None:
@@ -345,7 +345,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
     Raises:
-        RejectedError: the topology is a network, and a different network has the same spec.
+        RejectedError: the topology is a network that differs from the stored network with its spec.
     """
     from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
     from starcast.stores.database.networks import save_network  # noqa: PLC0415

@@ -223,6 +223,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
 
     Raises:
         UnavailableError: the connection was lost, or the engine lost the store's lock.
+        StarcastError: the server reported another error; see `translated_errors`.
     """
     with (
         translated_errors(engine.url),
@@ -278,8 +279,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: another process is restoring the store, or ``exclusive`` is True and another
-            process is writing to the store.
+        BusyError: ``wait`` is False, and another process is restoring the store or, if
+            ``exclusive`` is True, writing to it.
     """
     if holds_store(engine):
         yield engine
@@ -344,7 +345,8 @@ def advisory_lock(
             waiting for the lock; None to raise BusyError instead of waiting.
 
     Raises:
-        BusyError: another process holds the lock, or waits for exclusive access.
+        BusyError: ``waiting`` is None, and another process holds the lock or waits for exclusive
+            access.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     key = {"key": name}

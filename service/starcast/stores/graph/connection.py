@@ -76,7 +76,7 @@ class QueryResult:
         rows: the rows, up to the row limit.
         more: whether the result has more rows than the row limit permits.
         notices: notifications of the server.
-        plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
+        plan: the query plan; None unless the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.
     """
 
