@@ -131,10 +131,10 @@ The best published algorithms need as many rounds as the sum of ceil(log2 i) ove
 1993 need n(n-1)/2 rounds. The minimum numbers of rounds on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and
 19, which equal the counting bound by degrees (see below). They are smaller by one than the
 published numbers on S_6, S_7 and S_8, and by two on S_9. The algorithm `optimal` of the collective
-`broadcast` executes the optimal records. On S_10 and S_11 the search
-finds broadcasts of 23 and 26 rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29
-MB, are not shipped. The page [A conjecture](../one-port-conjecture.md) explains how to find them,
-and states a conjecture for all n, with the evidence for it.
+`broadcast` executes the optimal records. On S_10 and S_11 the search finds broadcasts of 23 and 26
+rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29 MB, are not shipped. The page
+[A conjecture](../one-port-conjecture.md) explains how to find them, and states a conjecture for all
+n, with the evidence for it.
 
 A local search finds these broadcasts, the one on S_9 within seconds. All but the last few rounds
 are maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks
@@ -149,13 +149,13 @@ S_{15,2} and S_{16,2}, and shows that their records are optimal. The nodes that 
 first symbol form a clique. A node informed over a link between cliques has one link fewer to use,
 and in a fully informed clique, only the links to other cliques are useful. The docstring of the
 function `starcast.search.broadcast.clique_bound` has the proof. Five (n,k)-stars are open: their
-records are one round above the bound, and list the searches that found nothing better. Sending to random
-neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald 2009).
-Of these papers, only abstracts and citations were read.
+records are one round above the bound, and list the searches that found nothing better. Sending to
+random neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald
+2009). Of these papers, only abstracts and citations were read.
 
 `broadcast:substar-doubling` is an algorithm for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
-R_1 = ceil(log2 m), and for j >= 2, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over
-i = 1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m-1.
+R_1 = ceil(log2 m), and for j >= 2, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i)
+over i = 1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m-1.
 
 *Proof.* Let A_j be the nodes whose symbols at the positions j+1..k are those of the root, and r_j
 the root's symbol at position j. A_1 is a complete graph with m nodes, which R_1 rounds inform. If
@@ -166,8 +166,9 @@ the neighbour across port i has it at position 1; if y has no r_j, exactly one n
 complete graph has it. So each node x with r_j at position 1 informs its neighbours across the ports
 2..j-1, and the m-1 other nodes of its complete graph, and each node y is informed by only one such
 x. Let x first send in its complete graph for i rounds, in which the informed nodes double: then
-2^i - 1 nodes besides x are informed. In c_i further rounds the number of these nodes doubles, while
-x sends over its j-2 ports. A test executes the algorithm and compares the numbers of rounds.
+2^i - 1 nodes besides x are informed. In each of c_i further rounds the number of these nodes
+doubles, while x sends over its j-2 ports. A test executes the algorithm and compares the numbers of
+rounds.
 
 * S_{n,1} takes ceil(log2 n) rounds, which is optimal: a round at most doubles the informed nodes.
 * S_{n,2} takes at most 2 ceil(log2(n-1)) + 1 rounds. Let N = n(n-1) be the number of nodes. If
@@ -181,8 +182,8 @@ a formula for all n.""",
     "hamiltonian-decomposition": """\
 `allgather:hamiltonian-decomposition` sends messages around the cycles in both directions. Let N be
 the number of nodes and M the number of messages per node. If n is odd and M is a multiple of
-(n-1)/2, the algorithm needs ceil(M(N-1)/(n-1)) steps, which is the lower bound: every link carries a
-new message in both directions in every step.
+(n-1)/2, the algorithm needs ceil(M(N-1)/(n-1)) steps, which is the lower bound: every link carries
+a new message in both directions in every step.
 
 The cycles of S_8 were joined in the quotient of S_8 by a translation of order 7. This quotient has
 5,760 nodes and no loops or double links. A Hamiltonian cycle of the quotient lifts to a single
@@ -208,9 +209,9 @@ by one on S_4 and S_6. On S_6, no such trees of height 8 exist. The construction
 `optimal-edge-disjoint` returns the optimal records.""",
     "fault-diameter": """\
 The paths in the record imply that the diameter is not larger: whichever degree - 1 nodes fail, one
-of the paths to each node remains. Paths are given up to the symmetries that fix the identity. According to its abstract,
-Latifi 1993 shows that the diameter becomes D + 1 for n >= 7, where D is the diameter of S_n. On S_5
-it is D + 1 too; on S_4 and S_6 it is D + 2.""",
+of the paths to each node remains. Paths are given up to the symmetries that fix the identity.
+According to its abstract, Latifi 1993 shows that the diameter becomes D + 1 for n >= 7, where D is
+the diameter of S_n. On S_5 it is D + 1 too; on S_4 and S_6 it is D + 2.""",
     "independent-trees": """\
 S_7 has three completely independent trees, as many as its links allow: they use 15,117 of its
 15,120 links. By Araki 2014, such trees exist if the nodes can be divided into classes, one per
@@ -218,9 +219,10 @@ tree: each class induces a connected graph, and no component of the graph of lin
 classes is a tree. On S_7 the number of links leaves no choice: each class has 1,680 nodes, and all
 but
 three of the links are needed. The classes were found by simulated annealing among those that a
-group of 60 automorphisms maps to themselves, so that the classes of 84 nodes determine all others. That two trees exist
-on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract of Pai, Chang &
-Chang 2021); as far as we know, three or more such trees have not been published for any n.""",
+group of 60 automorphisms maps to themselves, so that the classes of 84 nodes determine all others.
+That two trees exist on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract
+of Pai, Chang & Chang 2021); as far as we know, three or more such trees have not been published for
+any n.""",
     "bisection-width": """\
 For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4 and 216 on
 S_6. On S_5, whose substars cannot be divided evenly, tabu search found 40. Certificates prove that
