@@ -362,13 +362,13 @@ def _checker(proof: Proof) -> str:
 
 
 def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[str]:
-    yield f"The {problem.question}.\n"
+    yield f"Problem: find the {problem.question}.\n"
     if problem.name in _REMARKS:
         yield f"{_REMARKS[problem.name]}\n"
-    yield f"* Variables: {problem.variables}."
+    yield f"* Variables of the search: {problem.variables}."
     yield f"* Constraints: {problem.constraints}."
     yield f"* Symmetry: {problem.symmetry}.\n"
-    yield "| topology | published | record | bound | optimal | why the bound holds | found by | s |"
+    yield "| topology | published | record | bound | optimal | why the bound holds | found by | seconds |"
     yield "|---|---|---|---|---|---|---|---|"
     yield from map(_row, records)
     open_ones = [record for record in records if not record.optimal]
