@@ -368,8 +368,10 @@ def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[st
     yield f"* Variables of the search: {problem.variables}."
     yield f"* Constraints: {problem.constraints}."
     yield f"* Symmetry: {problem.symmetry}.\n"
-    columns = "topology", "published", "record", "bound", "optimal", "why the bound holds"
-    yield f"| {' | '.join((*columns, 'found by', 'seconds'))} |"
+    yield (
+        "| topology | published | record | bound | optimal | why the bound holds | found by "
+        "| seconds |"
+    )
     yield "|---|---|---|---|---|---|---|---|"
     yield from map(_row, records)
     open_ones = [record for record in records if not record.optimal]
