@@ -99,7 +99,7 @@ def clique_bound(graph: Topology) -> int:
     maximum over all ways in which parts can grow, without a limit on the number of parts.
 
     The bound is attained on S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2},
-    where counting by degree gives one round less.
+    where counting by degree gives one round fewer.
 
     Args:
         graph: S_{n,k}. The result is 0 for other topologies, and for cliques of more than 20 nodes.
