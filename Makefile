@@ -76,7 +76,7 @@ lint: $(VENV)/.dev ## ruff, and the types of the scripts
 	$(BIN)/ruff format --check $(SOURCES)
 	tools/script-types
 
-prose: $(VENV)/.dev ## list idioms that the glossary replaces: a guide, not a check
+prose: $(VENV)/.dev ## list texts with idioms that are hard to understand: a guide, not a check
 	$(BIN)/python tools/prose.py
 
 types: $(VENV)/.dev ## mypy, strict

@@ -129,31 +129,33 @@ The best published algorithms need as many rounds as the sum of ceil(log2 i) ove
 11, 14, 17, 21 on S_3 to S_9 (Akl, Qiu & Stojmenovic 1993; Mendia & Sarkar 1992; Sheu, Wu & Chen
 1995, as Tseng & Sheu 1997 cite them in section 6.1). The recursive substars of Sheu, Liaw & Chen
 1993 need n(n-1)/2 rounds. The minimum numbers of rounds on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and
-19, which equal the counting bound by degrees. This is one round less than published on S_6, S_7 and
-S_8, and two on S_9. `broadcast:optimal` executes the optimal records. On S_10 and S_11 the search
-finds broadcasts of 23 and 26 rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29
-MB, are not shipped. The page [A conjecture](../one-port-conjecture.md) explains how to find them,
-and states a conjecture for all n, with the evidence for it.
+19, which equal the counting bound by degrees (see below). They are smaller by one than the
+published numbers on S_6, S_7 and S_8, and by two on S_9. The algorithm `optimal` of the collective
+`broadcast` executes the optimal records. On S_10 and S_11 the search finds broadcasts of 23 and 26
+rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29 MB, are not shipped. The page
+[A conjecture](../one-port-conjecture.md) explains how to find them, and states a conjecture for all
+n, with the evidence for it.
 
 A local search finds these broadcasts, the one on S_9 within seconds. All but the last few rounds
 are maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks
-the message gets the cheapest sending slot of a neighbour; the nodes that this choice displaces then
-lack the message themselves (`starcast.search.local_search`).
+the message takes the cheapest place: a neighbour, and a round in which this neighbour sends to the
+node. Nodes whose places conflict with this place lose theirs, and then lack the message themselves
+(`starcast.search.local_search`).
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of arbitrary
 graphs. On (n,k)-stars our own bound is higher for S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2},
-S_{15,2} and S_{16,2}, and proves their records optimal. The nodes that differ only in the first
-symbol form a clique. A node informed over a link between cliques has one link less to use, and a
-fully informed clique has only its links to other cliques. The module
-`starcast.search.broadcast.clique_bound` has the proof. Five (n,k)-stars are open: their records are
-one round above the bound, and list the searches that found nothing better. Sending to random
-neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald 2009).
-Of these papers, only abstracts and citations were read.
+S_{15,2} and S_{16,2}, and shows that their records are optimal. The nodes that differ only in the
+first symbol form a clique. A node informed over a link between cliques has one link fewer to use,
+and in a fully informed clique, only the links to other cliques are useful. The docstring of the
+function `starcast.search.broadcast.clique_bound` has the proof. Five (n,k)-stars are open: their
+records are one round above the bound, and list the searches that found nothing better. Sending to
+random neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald
+2009). Of these papers, only abstracts and citations were read.
 
-`broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
-R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i =
-1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m-1.
+`broadcast:substar-doubling` is an algorithm for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
+R_1 = ceil(log2 m), and for j >= 2, R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i)
+over i = 1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m-1.
 
 *Proof.* Let A_j be the nodes whose symbols at the positions j+1..k are those of the root, and r_j
 the root's symbol at position j. A_1 is a complete graph with m nodes, which R_1 rounds inform. If
@@ -163,33 +165,35 @@ A_{j-1} has r_j neither at position 1 nor at position j. If r_j is at position i
 the neighbour across port i has it at position 1; if y has no r_j, exactly one neighbour in its
 complete graph has it. So each node x with r_j at position 1 informs its neighbours across the ports
 2..j-1, and the m-1 other nodes of its complete graph, and each node y is informed by only one such
-x. Let x first send in its complete graph for i rounds, in which the informed nodes double: 2^i - 1
-besides x. In c_i further rounds these double among themselves, while x sends over its j-2 ports. A
-test executes the construction and compares the rounds.
+x. Let x first send in its complete graph for i rounds, in which the informed nodes double: then
+2^i - 1 nodes besides x are informed. In each of c_i further rounds the number of these nodes
+doubles, while x sends over its j-2 ports. A test executes the algorithm and compares the numbers of
+rounds.
 
 * S_{n,1} takes ceil(log2 n) rounds, which is optimal: a round at most doubles the informed nodes.
-* S_{n,2} takes at most 2 ceil(log2(n-1)) + 1 rounds. If n-1 = 2^c, this is 2c+1 = ceil(log2 N), and
-  optimal. Otherwise it is at most two rounds more than ceil(log2 N): n-1 > 2^(c-1) for
-  c = ceil(log2(n-1)), so that N = n(n-1) > 2^(2c-2).
-* S_{n,n-1} takes n(n-1)/2 rounds, as many as the recursive substars, and more than the best
-  published algorithm on S_n: 28 instead of 17 rounds on S_8.
+* S_{n,2} takes at most 2 ceil(log2(n-1)) + 1 rounds. Let N = n(n-1) be the number of nodes. If
+  n-1 = 2^c, this is 2c+1 = ceil(log2 N), and optimal. Otherwise it is at most two rounds more than
+  ceil(log2 N): n-1 > 2^(c-1) for c = ceil(log2(n-1)), so that N > 2^(2c-2).
+* S_{n,n-1}, which is S_n, takes n(n-1)/2 rounds, as many as the recursive substars, and more than
+  the best published algorithm: 28 instead of 17 rounds on S_8.
 
-The records on S_{n,2} take ceil(log2 N) rounds or one more; S_{6,2} needs one more. No rule for all
-n is known.""",
+The records on S_{n,2} take ceil(log2 N) rounds or one more; S_{6,2} needs one more. We do not know
+a formula for all n.""",
     "hamiltonian-decomposition": """\
-`allgather:hamiltonian-decomposition` sends messages around the cycles in both directions. For odd
-n, and if M is a multiple of (n-1)/2, it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
-every link carries a new message in both directions in every step.
+`allgather:hamiltonian-decomposition` sends messages around the cycles in both directions. Let N be
+the number of nodes and M the number of messages per node. If n is odd and M is a multiple of
+(n-1)/2, the algorithm needs ceil(M(N-1)/(n-1)) steps, which is the lower bound: every link carries
+a new message in both directions in every step.
 
 The cycles of S_8 were joined in the quotient of S_8 by a translation of order 7. This quotient has
 5,760 nodes and no loops or double links. A Hamiltonian cycle of the quotient lifts to a single
-cycle unless the translations along it add up to the identity. Without the quotient, the same
-exchanges were tried for 2,200 seconds on a quarter of a core, which was not enough to join the
-20,160 cycles at the start. S_9 is open; it was not tried.
+cycle unless the translations along it add up to the identity. Without the quotient, the search
+exchanged links for 2,200 seconds on a quarter of a core, which was not enough to join the 20,160
+cycles with which it started. S_9 is open; it was not tried.
 
 The three cycles of S_7 are *symmetric*: the second and the third are the images of the first under
-the automorphism that moves position x to position 2x modulo 7 (positions are numbered from 0). Each
-link has three images, and the first cycle contains one of them. The search started from a set of
+the automorphism that moves position x to position 2x modulo 7 (positions are numbered from 0). Of
+the three images of a link, the first cycle contains one. The search started from a set of
 cycles of length 6 and replaced links by their images along closed walks. A symmetric decomposition
 was known on S_5 (Hussak & Schroeder 2010); according to the abstract of Derakhshan & Hussak 2015
 none was known on any other S_n, and one that consists of images of one cycle can exist only for
@@ -200,23 +204,25 @@ floor(2 phi(n)/9) for odd n and floor(n/5) for prime n (Derakhshan & Hussak 2014
 even n (2015), as images of one cycle under automorphisms, which cannot give more than phi(n)/2
 cycles.""",
     "edge-disjoint-trees": """\
-The trees EDT of Fragopoulou & Akl have the minimum height on S_5, and are one level too high on S_4
-and S_6. On S_6, no trees of height 8 exist. `optimal-edge-disjoint` is the construction that
-returns the optimal records.""",
+The construction `edge-disjoint` of Fragopoulou & Akl has the minimum height on S_5, and exceeds it
+by one on S_4 and S_6. On S_6, no such trees of height 8 exist. The construction
+`optimal-edge-disjoint` returns the optimal records.""",
     "fault-diameter": """\
-The paths in the record prove the bound: whichever degree - 1 nodes fail, one of the paths to each
-node remains. Paths are given up to the symmetries that fix the identity. According to its abstract,
-Latifi 1993 shows that the diameter becomes D + 1 for n >= 7, where D is the diameter of S_n. On S_5
-it is D + 1 too; on S_4 and S_6 it is D + 2.""",
+The paths in the record imply that the diameter is not larger: whichever degree - 1 nodes fail, one
+of the paths to each node remains. Paths are given up to the symmetries that fix the identity.
+According to its abstract, Latifi 1993 shows that the diameter becomes D + 1 for n >= 7, where D is
+the diameter of S_n. On S_5 it is D + 1 too; on S_4 and S_6 it is D + 2.""",
     "independent-trees": """\
 S_7 has three completely independent trees, as many as its links allow: they use 15,117 of its
 15,120 links. By Araki 2014, such trees exist if the nodes can be divided into classes, one per
 tree: each class induces a connected graph, and no component of the graph of links between two
 classes is a tree. On S_7 the number of links leaves no choice: each class has 1,680 nodes, and all
-but three of the links are needed. The classes were found by simulated annealing among those that a
-group of 60 automorphisms maps to themselves, so that 84 nodes determine all. That two trees exist
-on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract of Pai, Chang &
-Chang 2021); as far as we know, three or more such trees have not been published for any n.""",
+but
+three of the links are needed. The classes were found by simulated annealing among those that a
+group of 60 automorphisms maps to themselves, so that the classes of 84 nodes determine all others.
+That two trees exist on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract
+of Pai, Chang & Chang 2021); as far as we know, three or more such trees have not been published for
+any n.""",
     "bisection-width": """\
 For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4 and 216 on
 S_6. On S_5, whose substars cannot be divided evenly, tabu search found 40. Certificates prove that
@@ -356,13 +362,16 @@ def _checker(proof: Proof) -> str:
 
 
 def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[str]:
-    yield f"The {problem.question}.\n"
+    yield f"Problem: find the {problem.question}.\n"
     if problem.name in _REMARKS:
         yield f"{_REMARKS[problem.name]}\n"
-    yield f"* Variables: {problem.variables}."
+    yield f"* Variables of the search: {problem.variables}."
     yield f"* Constraints: {problem.constraints}."
     yield f"* Symmetry: {problem.symmetry}.\n"
-    yield "| topology | published | record | bound | optimal | why the bound holds | found by | s |"
+    yield (
+        "| topology | published | record | bound | optimal | why the bound holds | found by "
+        "| seconds |"
+    )
     yield "|---|---|---|---|---|---|---|---|"
     yield from map(_row, records)
     open_ones = [record for record in records if not record.optimal]

@@ -1,4 +1,4 @@
-"""`make prose`: list the idioms that docs/glossary.md replaces. The list is a guide, not a check.
+"""`make prose`: list the texts that contain one of `IDIOMS`. The list is a guide, not a check.
 
 A text is a docstring, a group of comment lines, a string literal of three words or more, a block
 of a Markdown page or a comment line of a Cypher file.

@@ -273,24 +273,24 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where q is the real number of segments that minimizes the time.
+        """Return q^2, where q minimizes the time among all positive real numbers of segments p.
 
         T_s must be positive; b = m T_c is the transmission time of the message.
         """
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the minimum time over real numbers p of segments, where b = m T_c.
+        """Return the minimum time if the number p of segments may be any positive real number.
 
-        If b = 0, T_s = 0 or the height is 1, the limit for p -> 0 or p -> infinity is returned,
-        because the minimum need not exist.
+        Here b = m T_c. If b = 0, T_s = 0 or the height is 1, the limit for p -> 0 or p -> infinity
+        is returned, because the minimum need not exist.
         """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * sqrt(crossed) if crossed else ends)
 
     def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the minimum time over integer numbers of segments, where b = m T_c.
+        """Return the minimum time for an integer number p of segments, where b = m T_c.
 
         If T_s is 0, the limit for p -> infinity is returned.
         """

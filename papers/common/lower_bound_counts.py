@@ -110,7 +110,7 @@ def catalogue_schedules(
 
     Each algorithm of `algorithms_on` is tried with several values of its arguments. For an argument
     ``base``, at most ``bases`` constructions (default: all) are tried. Schedules with more than
-    ``most_rows`` rows per source are omitted.
+    ``most_rows`` rows per source, or 10 million rows in total, are omitted.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -300,7 +300,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: the numbers of its message and tree, and its turn in the tree."""
+    """One copy of a message: its message, its tree, and its position among the tree's copies."""
 
     message: int
     tree: int
@@ -339,7 +339,7 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
 
 
 def _gray_code_allgather(check: ClaimCheck) -> Schedule:
-    """Return a one-port allgather on Q_k that follows the Gray code, a Hamiltonian path.
+    """Return a one-port allgather on the hypercube Q_k along the Gray code, a Hamiltonian path.
 
     The allgather takes 2^k - 1 steps.
     """
@@ -396,7 +396,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall on Q_k.
+    """Return an all-port alltoall on the hypercube Q_k.
 
     In each step, each port sends one of the units that still have to cross it: the unit with the
     longest remaining path.

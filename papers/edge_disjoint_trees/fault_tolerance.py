@@ -112,9 +112,9 @@ class PossibleFaults:
 def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
     """Return, for each copy, fault and node, whether the fault blocks the copy's path to the node.
 
-    Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
-    blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
-    blocked too.
+    Each tree that carries a unit delivers one copy. A copy without a path from the source is taken
+    to be blocked by every fault. If a unit has fewer copies than other units, its missing copies
+    are taken to be blocked too.
 
     Returns:
         bool ``[units, copies, faults, nodes]``.

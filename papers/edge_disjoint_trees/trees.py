@@ -78,7 +78,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether the argument of `least_depth` does not rule out trees of this depth."""
+    """Return whether trees of this depth may exist; False if `least_depth` rules them out."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:

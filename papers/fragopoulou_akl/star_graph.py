@@ -304,7 +304,11 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 
 
 def translate_counts(check: ClaimCheck, links: LinkEnds) -> NDArray[np.int64]:
-    """Return how many translations of a set of links contain each, int64 ``[nodes * types]``."""
+    """Return how many images of a set of links under translations contain each directed link.
+
+    Returns:
+        int64 ``[nodes * types]``, by the rank of the link's tail, then by the link's type.
+    """
     tails, types = links
     degree = check.n - 1
     images = stars.translations(check)[:, tails].astype(np.int64)

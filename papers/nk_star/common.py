@@ -76,14 +76,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The steps that bring each node's internal cycles into place, by formula (1)."""
+        """The number of steps that bring each node's internal cycles into place: formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The steps that bring each node's external chains into place, by formula (2)."""
+        """The number of steps that bring each node's external chains into place: formula (2)."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -145,8 +145,8 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
     Args:
         network: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
-        last: the last shifted position. It is k, or n if k = n-1; then the missing symbol counts as
-            the symbol in position n.
+        last: the last shifted position. It is k, or n if k = n-1; then the missing symbol is taken
+            to be in position n.
         places: the number of places to shift by.
     """
     n, k = network.n_and_k

@@ -73,7 +73,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the start-up time of the broadcast on the shortest-path tree SP, and its order.
+    """Check the start-up time of the broadcast on the shortest-path tree SP, and how it grows.
 
     The start-up time is the time for T_c = 0.
     """
@@ -86,7 +86,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the transmission time of the broadcast on the shortest-path tree SP, and its order.
+    """Check the transmission time of the broadcast on the shortest-path tree SP, and how it grows.
 
     The transmission time is the time for T_s = 0.
     """
@@ -100,7 +100,10 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the broadcast time on the shortest-path tree SP for all T_s and T_c."""
+    """Check the order of growth of the broadcast time on the tree SP, for all T_s and T_c.
+
+    SP is a shortest-path tree.
+    """
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -196,7 +199,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port broadcast time on the n-1 spanning trees MT."""
+    """Check the order of growth of the all-port broadcast time on the n-1 spanning trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:

@@ -86,7 +86,8 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
     """Yield whether the time falls before the optimal number p of segments and rises after it.
 
-    There is one value for each pair of adjacent numbers in p = 1/4, 2/4, .., 10.
+    There is one value for each pair of adjacent numbers in p = 1/4, 2/4, .., 10, unless the optimal
+    number lies strictly between the two.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -123,7 +124,7 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
     With the best integer number of segments, the broadcast must take at most the start-ups of one
-    slot more than the pipeline with the best real number.
+    slot longer than the pipeline with its best number of segments, which may be a fraction.
     """
     # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
     # all T_s and m T_c.

@@ -216,7 +216,7 @@ def number_of_steps(check: ClaimCheck) -> None:
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that in a stream of messages no link carries two messages in one step.
 
-    Also check that no node sends a message back to the node from which it came.
+    Also check that no node sends a message back to the node from which the message came.
     """
     schedule = stream.schedule
     place = {"M": stream.messages, **place_of_rows(schedule)}

@@ -82,13 +82,16 @@ def theorem2(n: int) -> Pipeline:
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's minimum time over integer numbers of segments."""
+    """Return a function that gives a pipeline's minimum time for an integer number of segments."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
 def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's minimum time over real numbers of segments."""
+    """Return a function that gives a pipeline's minimum time.
+
+    The number of segments may be any positive real number.
+    """
     return lambda n, *load: pipeline(n).least(*load)
 
 

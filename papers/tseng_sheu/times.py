@@ -147,14 +147,18 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> NDArray[Any]:
-    """Return a pipeline's minimum time over real numbers of segments, at each point of `WIDE`."""
+    """Return a pipeline's minimum time at each point of `WIDE`.
+
+    The number of segments may be any positive real number.
+    """
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
     """Check that Algorithm 1 with the best number of segments ends within a theorem's time.
 
-    The theorem's time is the minimum of the pipeline's time over real numbers of segments.
+    The theorem's time is the minimum of the pipeline's time if the number of segments may be any
+    positive real number.
     """
     runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
@@ -209,9 +213,10 @@ def check_least(
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
     """Check the correction of Theorem 1 or 2.
 
-    With p = ceil(q) segments, where q is the best real number, the time must exceed the stated time
-    by at most the start-ups of one slot. An integer p may attain the stated time only if q is an
-    integer. If T_s is large, the start-ups alone must take longer than the stated time.
+    Let q be the best number of segments if it need not be an integer. With p = ceil(q) segments,
+    the time must exceed the stated time by at most the start-ups of one slot. An integer p must
+    attain the stated time if and only if q is an integer. If T_s is large compared with m T_c, the
+    start-ups alone must take longer than the stated time.
     """
     correction = check.correction()
     ceilings = []
@@ -245,7 +250,7 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Check another reading of the claim: that some broadcast, not only Algorithm 1, is so fast.
+    """Check another reading of the claim: some broadcast, not only Algorithm 1, takes this time.
 
     The argument ``others`` lists, for each other algorithm, its name, its argument that splits the
     message, and the number whose multiples are tried as values of this argument.
@@ -305,12 +310,12 @@ def order_of_theorem2(check: ClaimCheck) -> None:
 
 
 def is_short(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message counts as short, m T_c <= n^2 T_s."""
+    """Return whether a message is short, that is, whether m T_c <= n^2 T_s."""
     return bool(b <= n * n * startup)
 
 
 def is_long(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message counts as long, m T_c >= n^2 T_s."""
+    """Return whether a message is long, that is, whether m T_c >= n^2 T_s."""
     return bool(b >= n * n * startup)
 
 
@@ -382,7 +387,10 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
-    """Check that Theorem 1's start-up and transmission times have the orders of Lemma 1's terms."""
+    """Check how the start-up and transmission times of Theorem 1 grow.
+
+    Their orders of growth must be at most those of the two terms of the bound in Lemma 1.
+    """
     collectives.check_algorithm1(check)
     time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
@@ -491,9 +499,9 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check which real number p of segments minimizes the broadcast time of Sheu et al. [17].
+    """Check which number p of segments minimizes the broadcast time of Sheu et al. [17].
 
-    Also check the order of growth of this p.
+    This p may be a fraction. Also check its order of growth.
     """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

@@ -189,7 +189,7 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
         for artifact in LARGER.artifacts:
             if artifact.id in artifacts:
                 assert (artifact.id, DIFFERENT) in texts
-                with pytest.raises(RejectedError, match="the graph holds"):
+                with pytest.raises(RejectedError, match="the graph contains"):
                     check_artifact(stores, artifact.kind, artifact.id)
     if name not in NOT_REPAIRED:
         rebuild(stores, method=LoadMethod.BOLT, discard_foreign=True)

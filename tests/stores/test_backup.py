@@ -148,7 +148,7 @@ def test_a_restore_into_a_nonempty_store_is_refused_and_changes_nothing(
     before = all_rows(bare)
     found = {
         "postgres": "the store is not empty: it has 1 row in experiment",
-        "neo4j": "the graph store is not empty: it holds S4",
+        "neo4j": "the graph store is not empty: it contains S4",
     }[place]
     with pytest.raises(RejectedError, match=found):
         restore(settings_for(bare.url, clean_graph), file, Silent())
@@ -443,7 +443,7 @@ def test_a_restore_fails_if_pg_restore_hangs_or_reports_an_error(
 
 
 def test_a_missing_pg_restore_for_the_version_of_a_dump_is_reported() -> None:
-    with pytest.raises(UnavailableError, match="a dump of PostgreSQL 99, and no pg_restore"):
+    with pytest.raises(UnavailableError, match="a dump of PostgreSQL 99, but no pg_restore"):
         find_pg_restore(99)
 
 

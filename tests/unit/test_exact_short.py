@@ -113,7 +113,7 @@ def test_missing_idle_cells_are_an_internal_error() -> None:
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
     begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
-    message = "4 idle steps to fill, but the number of groups of messages for full neck"
+    message = "in each dimension is 4, but the number of message groups"
     with refused(message, exit_code=1):
         _group_begins(length, np.array([True, True]), begun)
 

@@ -209,17 +209,17 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a run of 900,000 objects": (_DEEP, EXPERIMENTS, 2, "topology: Field required"),
     "runs that are lists": (_MANY_RUNS, EXPERIMENTS, 7, "has more than 500,000 runs"),
     "a run of 100 MB": (_LONG_RUN, EXPERIMENTS, 2, "longer than 8 MB"),
-    "blanks": (_BLANKS, EXPERIMENTS, 7, "holds more than 160 MB"),
+    "blanks": (_BLANKS, EXPERIMENTS, 7, "contains more than 160 MB"),
     "a shard of lists": (_LISTS, SHARDS, 7, "MB of memory; the limit is"),
     "a manifest of zeros": (_manifest, BACKUP, 2, "compressed or encrypted"),
     "a directory of 30,000 members": (_directory, BACKUP, 2, "incomplete or damaged"),
-    "a witness of 1 GB": (_WITNESS, RECORD, 7, "holds more than 100 MB"),
+    "a witness of 1 GB": (_WITNESS, RECORD, 7, "contains more than 100 MB"),
     "a header of 80 TB": (_HUGE_HEADER, RECORD, 2, "cannot be read"),
     "values without a size": (_NO_SIZE, RECORD, 2, "cannot be read"),
     "a record on S10": (_LARGE_TOPOLOGY, VERIFY, 6, "more than 500,000 nodes"),
     "a witness of 96 MB": (_MANY_CYCLES, VERIFY, 6, "take more than 40 MB"),
-    "a record of 2 GB": (_long_record, RECORD, 7, "holds more than 50 MB"),
-    "a forest of 678 MB": (_FOREST, FOREST, 7, "holds more than 500 MB"),
+    "a record of 2 GB": (_long_record, RECORD, 7, "contains more than 50 MB"),
+    "a forest of 678 MB": (_FOREST, FOREST, 7, "contains more than 500 MB"),
     "a forest's header of 80 TB": (_FOREST_HEADER, FOREST, 2, "damaged"),
     "a forest's values without a size": (_forest_text, FOREST, 2, "is not a starcast forest"),
     "a key of 50,000 parts": (_DOTTED, DESIGN, 2, "as TOML: a key has more than 8 parts"),
@@ -365,17 +365,17 @@ def test_a_stream_that_exceeds_its_limit_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"12345")
     assert read_bytes(file, 5) == read_text(file, 5).encode() == b"12345"
     for limit in (0, 4):
-        with pytest.raises(LimitError, match="holds more than"):
+        with pytest.raises(LimitError, match="contains more than"):
             read_bytes(file, limit)
     stream = LimitedStream(io.BytesIO(b"12345"), 4, "it")
     assert stream.read(3) == b"123"
-    with pytest.raises(LimitError, match="it holds more than 4 bytes"):
+    with pytest.raises(LimitError, match="it contains more than 4 bytes"):
         stream.read(3)
     assert LimitedStream(io.BytesIO(b"1234"), 4, "it").read(9) == b"1234"
 
 
 def test_an_endless_device_is_refused() -> None:
-    with pytest.raises(LimitError, match="/dev/zero holds more than 1 MB"):
+    with pytest.raises(LimitError, match="/dev/zero contains more than 1 MB"):
         read_bytes("/dev/zero", MB)
 
 

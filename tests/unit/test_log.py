@@ -89,6 +89,18 @@ def test_only_events_of_the_chosen_level_or_above_are_written(tmp_path: Path) ->
     assert [entry["event"] for entry in entries(file)] == ["written"]
 
 
+def test_a_log_file_hides_no_events_from_the_calling_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The program's own handlers receive events below the level of the file."""
+    with caplog.at_level(logging.DEBUG):
+        log.start(log.Target(tmp_path / "starcast.log", "warning"))
+        log.event("detail", logging.DEBUG)
+        log.stop()
+    assert caplog.messages == ["detail"]
+    assert not (tmp_path / "starcast.log").read_text()
+
+
 def test_starting_a_log_that_cannot_be_written_returns_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert log.start(log.Target(tmp_path / "file" / "starcast.log", "info")) is not None

@@ -457,7 +457,7 @@ def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> No
 
 def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(msccl_elements, "_MAX_BYTES", 2000)
-    with pytest.raises(LimitError, match="the file holds more than 2,000 bytes"):
+    with pytest.raises(LimitError, match="the file contains more than 2,000 bytes"):
         read(ring(), tmp_path, "S4,1", "allgather")
 
 

@@ -477,7 +477,7 @@ def test_files_that_exceed_the_limits_of_size_or_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
     monkeypatch.setattr(networks, "MAX_BYTES", 10**6)
-    with refused("/dev/zero holds more than 1 MB", exit_code=7):
+    with refused("/dev/zero contains more than 1 MB", exit_code=7):
         network("/dev/zero")
     with pytest.raises(LimitError):
         read(gzip.compress(b"a b\n" * 10**6), "x.txt.gz")

@@ -215,7 +215,7 @@ def test_the_error_for_a_header_names_the_file_and_the_declaration(
         (f"RETURN {'(' * 101}1{')' * 101}", "more than 100 nested brackets"),
         (f"RETURN {'[' * 100_000}", "more than 100 nested brackets"),
         (f"{'CALL () {' * 101}RETURN 1 AS x", "more than 100 nested brackets"),
-        (f"RETURN '{'x' * 10**6}'", "holds more than 1 MB"),
+        (f"RETURN '{'x' * 10**6}'", "contains more than 1 MB"),
     ],
 )
 @pytest.mark.whole

@@ -193,7 +193,7 @@ def test_tables_of_fragopoulou_and_akl_1996_show_executed_times_next_to_bounds(t
 
 def test_a_paper_table_without_a_run_for_any_row_is_refused() -> None:
     for name, executed in (("tseng-sheu-1997-table-2", runs(TABLE_1)), (TABLE_1, ())):
-        with pytest.raises(NotFoundError, match="no run executes a row"):
+        with pytest.raises(NotFoundError, match="no run has the parameters of a row"):
             paper_rows(find_table(name), executed)
     with pytest.raises(InputError, match="'tseng' is not a table of a paper"):
         find_table("tseng")

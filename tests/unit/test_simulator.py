@@ -42,6 +42,17 @@ def test_without_a_forest_tree_numbers_must_fit_into_one_byte() -> None:
     assert simulate(changed(plan, 0, tree=256)).violation
 
 
+@pytest.mark.parametrize("spec", ["S5", "HX128x128"])
+def test_a_port_that_does_not_fit_into_one_byte_is_a_violation(spec: str) -> None:
+    """The ports of S5 are 2 to 5; those of HX128x128 go up to 255, the largest value of a byte."""
+    plan = build(spec, "broadcast", "greedy")
+    port = int(plan.port[0])
+    for wrong in (port + 256, port - 256):
+        run = simulate(changed(plan, 0, port=wrong))
+        assert run.violation is not None
+        assert "the sender has no such port" in run.violation
+
+
 def test_without_rows_all_units_are_missing_and_the_first_few_are_named() -> None:
     run = simulate(kept(broadcast(4, "greedy", "all", 2), []))
     assert (run.steps, run.transmissions, run.largest_packet) == (0, 0, 0)

@@ -411,11 +411,12 @@ def read_arguments(
 ) -> tuple[Argument, ...]:
     """Return the arguments that a function declares after the parameters named in ``fixed``.
 
-    A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
+    A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``. The
+    annotation can be omitted if the parameter has a default of type int or str.
 
     Raises:
-        InputError: the first parameters are not those in ``fixed``, or another parameter is
-            annotated with neither int nor str.
+        InputError: the first parameters are not those in ``fixed``, or the type of another
+            parameter is neither int nor str.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):

@@ -46,7 +46,8 @@ class Pack:
         module: the name of the pack's package.
         folder: the folder with the pack's files.
         sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
-        is_named: whether the user named the pack; if not, an invalid pack does not raise an error.
+        is_named: whether the user specified the pack; if not, invalid claims in the pack do not
+            raise an error.
     """
 
     module: str
@@ -101,8 +102,8 @@ def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
     Raises:
-        InputError: the folder has no claims.toml, the folder of another pack has the same name, or
-            a module cannot be imported.
+        InputError: the folder has no claims.toml, the folder of another pack has the same name, a
+            file cannot be read, or a module cannot be imported.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(
@@ -133,7 +134,7 @@ def load_package(module: str, *, is_named: bool) -> None:
     """Import the modules of an installed package that is a pack.
 
     Raises:
-        InputError: a module cannot be imported.
+        InputError: a module cannot be imported, or a file of the pack cannot be read.
     """
     folder = Path(str(sys.modules[module].__file__)).parent
     _load(Pack(module, folder, hash_folder(folder), is_named), lambda: None)
@@ -193,7 +194,9 @@ def locate(error: BaseException, pack: Pack) -> str:
 
 
 def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the relative path and content of each file of a pack except tests, sorted by path.
+    """Return the relative path and content of each file of a pack, sorted by path.
+
+    Tests, hidden files and bytecode are omitted.
 
     Raises:
         InputError: a file cannot be read, or the files together are too large.

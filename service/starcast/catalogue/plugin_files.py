@@ -23,8 +23,8 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     """Return the files of a plug-in and their contents, by module name.
 
     The source code is searched for imports, including those in functions, because a module that is
-    imported later is part of the plug-in too. Only calls of `import_module` with a computed name
-    are missed.
+    imported later is part of the plug-in too. Only imports of modules with computed names are
+    missed.
 
     Args:
         module: the name of the plug-in's module.
@@ -71,7 +71,8 @@ def hash_plugin(module: str, file: Path) -> str:
 def _locate(root: Path, name: str) -> Path | None:
     """Return the file of a module below a folder, without importing the module.
 
-    The result is None if Python finds no module of this name, or finds it in another folder.
+    The result is None if Python finds no module of this name, or if the module is not below the
+    folder or belongs to Python, starcast or an installed package.
     """
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:

@@ -34,12 +34,12 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """An artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
+    """An artifact cannot be rebuilt, or a run repeated, because a needed plug-in is not loaded."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The function that defines an entry.
+    """The place in the source code of the function that defines an entry.
 
     Attributes:
         module: the name of the function's module; for a file, the file name without extension.
@@ -482,7 +482,7 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
-            import.
+            import; or a file of a plug-in cannot be read.
     """
     return PluginLoader(tuple(map(_pack, loadable() if names is None else names)))
 

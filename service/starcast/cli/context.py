@@ -70,6 +70,8 @@ def named_flags(arguments: Sequence[str]) -> str:
 def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
     """Return the settings of a command, as `settings` does, but without warnings.
 
+    If ``ctx`` is None, there are no global flags.
+
     Raises:
         InputError: a setting is invalid.
     """
@@ -114,7 +116,7 @@ def first_symbol(ctx: typer.Context) -> int:
 def _is_set(name: str) -> bool:
     """Return whether the environment or the settings file may contain a setting.
 
-    A mention in a comment counts too. This test is much faster than loading all settings.
+    A comment that names the setting suffices. This test is much faster than loading all settings.
     """
     from starcast.support.installation import config_file
 
@@ -154,9 +156,9 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Print log events to stderr, in addition to the log file.
+    """Set which log events are printed to stderr, in addition to the log file.
 
-    If the flag is given twice, events of level debug are printed, too.
+    The count 1 prints events from level info on; a larger count, from level debug on.
 
     Raises:
         InputError: ``--quiet`` is given too.

@@ -1,8 +1,8 @@
 """The server of ``starcast mcp``, which answers requests of MCP clients, such as AI agents.
 
 The server speaks the Model Context Protocol (MCP) over stdin and stdout. The tools are read-only
-operations of `Lab`, with the same parameters and docstrings. Operations run in worker processes,
-whose time and memory are limited.
+operations of `Lab`, with the same docstrings and, except for `_NOT_ASKED`, the same parameters.
+Operations run in worker processes, whose time and memory are limited.
 """
 
 import json
@@ -51,7 +51,7 @@ _INSTRUCTIONS = (
     " execution. A topology is a spec such as S5, Q4 or Mesh4x5. `ask` runs Cypher on the stored"
     " graph; read the resource of the page `schema` first. `query` runs a query of a pack;"
     " `queries` lists these queries. The other tools compute, and need no stored data, except"
-    " `compare` and `topologies`. All tools only read."
+    " `compare` and `topologies`. The tools never change stored data."
 )
 #: Parameters for which a text with a slash could be the path of a file.
 _NAMES = {"topology", "source", "construction", "algorithm"}
@@ -174,7 +174,7 @@ def _refuse_file(name: str, value: Any) -> None:
         return
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
     if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
-        raise InputError(f"tools read no files: '{value}'", hint="use a name or a spec")
+        raise InputError(f"tools do not read files: '{value}'", hint="use a name or a spec")
 
 
 def _write(result: Any) -> str:

@@ -374,8 +374,8 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
             installed.
         UnavailableError: the scheduler does not answer, or has no workers.
-        RejectedError: a worker and this process have different versions of starcast, Python or a
-            package.
+        RejectedError: a worker cannot import starcast, or has other versions of the software than
+            this process.
     """
     if workers is None:
         with sigterm_as_interrupt():

@@ -401,7 +401,7 @@ def echo_log(level: int) -> None:
     Messages and errors are excluded, because the command prints them anyway.
     """
     log.LOGGER.addHandler(_Echo(level))
-    log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
+    log.lower_level(level)
 
 
 class _Echo(logging.StreamHandler[TextIO]):

@@ -192,7 +192,7 @@ def comparison(
     plot_only: Annotated[
         Plot | None,
         typer.Option(
-            "--plot-only", help="Write only one kind of plot: time, or links (busy links per step)."
+            "--plot-only", help="Write only one kind of plot: time, or links (links used per step)."
         ),
     ] = None,
 ) -> Show:
@@ -315,7 +315,10 @@ def claim_report(
         ),
     ] = None,
 ) -> Show:
-    """Write a claim report; by default, the file's suffix decides the format (stdout: Markdown)."""
+    """Write a claim report to a file or to stdout.
+
+    By default, the file's suffix determines the format; the default format on stdout is Markdown.
+    """
     suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
     is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
     chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)

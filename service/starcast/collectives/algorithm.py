@@ -126,7 +126,7 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return the reason why the algorithm is not defined on a topology, or None."""
+        """Return the reason why the algorithm is not defined on a topology; None if it is."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
@@ -226,8 +226,8 @@ def algorithm(
     length. ``receiver`` follows from sender and port. The mapping may also contain ``tree``,
     ``units``, ``packets``, ``symmetric`` and ``forest`` (see `schedule_from_columns`).
 
-    The functions in starcast itself return a `Draft` instead. On topologies with translations, its
-    root may be the identity; the schedule is then translated to the given root.
+    The functions in starcast itself return a `Draft` instead. On topologies with translations, the
+    draft's root may be the identity; the schedule is then translated to the given root.
 
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
@@ -390,7 +390,7 @@ def schedule(
     Raises:
         InputError: a name, the root or an argument is invalid, an argument is given twice, or the
             algorithm is not defined on the topology.
-        LimitError: the schedule has more rows than fit into memory.
+        LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
 
     Example:
         >>> schedule("S5", "broadcast", "multiple", segments=4).steps
@@ -409,7 +409,11 @@ def schedule(
 
 
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
-    """Check, before a schedule is built, that an algorithm's rows fit into memory."""
+    """Check, before a schedule is built, that it will have at most `MAX_ROWS` rows.
+
+    Raises:
+        LimitError: the schedule would have more rows.
+    """
     rows = algorithm.count(topology, ports, arguments)
     if rows <= MAX_ROWS:
         return
@@ -452,7 +456,7 @@ class ScheduleParameters(NamedTuple):
         """Build the schedule without verifying it.
 
         Raises:
-            LimitError: the schedule does not fit into memory.
+            LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
         """
         return schedule(
             self.topology,

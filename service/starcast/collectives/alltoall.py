@@ -470,8 +470,9 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"each dimension has {idle_cells} idle steps to fill, but the number of groups of"
-            f" messages for full necklaces is only {len(length)}"
+            f"the number of idle steps that the opening leaves in each dimension is {idle_cells},"
+            " but the number of message groups (for full necklaces) that can fill them is only"
+            f" {len(length)}"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 

@@ -82,7 +82,8 @@ def schedule_from_columns(
 
     Raises:
         InputError: a column is missing or unknown, the columns differ in length, a value is not an
-            integer or is out of range, or a row names a node or port that does not exist.
+            integer or is out of range, a row names a node or port that does not exist, or another
+            argument is invalid.
 
     Example:
         >>> columns = {"step": [1, 2], "sender": ["12", "21"], "port": [2, 2], "unit": [0, 0]}
@@ -245,14 +246,15 @@ def _has_packets(rows: Columns) -> bool:
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
 
-#: Columns that a CSV file must have, and optional columns.
+#: Optional columns of a CSV file, and all columns that it may have.
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The decimals of 1.0, for example: data frames with empty cells write integers in this form.
+#: The decimals of an integer such as 1.0, which is the form in which data frames with empty cells
+#: write integers.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}

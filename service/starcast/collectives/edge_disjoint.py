@@ -128,8 +128,8 @@ def hop_numbers(forest: Forest) -> Ranks:
     """Return the position of each node in the depth-first traversal of each tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
-    that starts with k: k, k+1, .., n, 2, .., k-1. Both the trees and these orders are rotations of
-    one another. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
+    that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and these
+    orders are too. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
 
     Args:
         forest: n-1 spanning trees on S_n, tree k in row k-2.

@@ -41,7 +41,7 @@ from starcast.topologies import Topology, memory
 if TYPE_CHECKING:
     from starcast.collectives.matching import FoundRows
 
-#: Limits for building one schedule: the number of attempts, and the rows of all attempts together.
+#: The maximum number of attempts to build one schedule, and of rows in all attempts together.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
 #: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
@@ -131,7 +131,7 @@ def _find_needed(topology: Topology, rows: Columns) -> Mask:
 
 
 def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: int) -> Draft:
-    """Return the schedule that brings every unit from its source to all nodes.
+    """Return the schedule that brings every unit from its source to all endpoints.
 
     Args:
         topology: the topology on which the units travel.

@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from starcast.support.optional_numba import jit
 
-#: The generator of Park and Miller (1988): x becomes _FACTOR * x modulo _PRIME. The products fit
-#: into 64 bits.
+#: The random generator of Park and Miller (1988), in which x becomes _FACTOR * x modulo _PRIME. The
+#: products fit into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The weights of one-port matchings are integers: fractions are multiplied by this number.
+#: The weights of one-port matchings are fractions times this number, rounded down to integers.
 _SCALE = 4096
-#: The number of units in an int64 of `Holdings`: fewer than 64, so that none becomes negative.
+#: The number of units in an int64 of `Holdings`, small enough that no such integer is negative.
 _BITS = 62
 
 _Integers = NDArray[np.int32]
@@ -128,10 +128,10 @@ def _lowest_bit(word: int) -> int:
 def _pick(
     held: Holdings, sender: int, receiver: int, chance: NDArray[np.int64], samples: int
 ) -> int:
-    """Return a unit that the receiver lacks and that the sender held before this step, or -1.
+    """Return a unit that the receiver lacks and that the sender held before this step.
 
     The search begins at a random unit. Of the first ``samples`` units found, the unit that the
-    fewest nodes hold is returned.
+    fewest nodes hold is returned; -1 if no unit is found.
     """
     words = held.now.shape[1]
     start = draw(chance, words * _BITS)
@@ -563,7 +563,10 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return, of the units that wait for a link, one with the furthest destination; else -1."""
+    """Return a unit with the furthest destination among those that wait for a link, or -1.
+
+    The result is -1 if no unit waits for the link.
+    """
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
         left -= 1

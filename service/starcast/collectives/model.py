@@ -34,8 +34,8 @@ MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
 COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
-#: A row takes 18 bytes in its columns and about 60 more during sorting. A machine with 16 GB can
-#: build a schedule with this maximum number of rows.
+#: Maximum number of rows of a schedule, and the memory per row. A row takes 18 bytes in its columns
+#: and about 60 more during sorting, so a machine with 16 GB can build a schedule of this size.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
 #: Collectives whose units are numbered by destination or, in a gather, by source.
@@ -97,8 +97,8 @@ class Schedule(Displayable):
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
-            differ in length, there are rows but no units, or ``combine`` is missing in a reduction
-            or given in another collective.
+            differ in length, there are rows but no units, the schedule cannot be symmetric, or
+            ``combine`` is missing in a reduction or given in another collective.
 
     Example:
         >>> schedule = starcast.schedule("S4", "broadcast", "greedy", segments=2)
@@ -151,7 +151,7 @@ class Schedule(Displayable):
             raise InputError(
                 f"{with_article(self.collective)} of {self.units} units cannot have"
                 f" {len(self):,} rows",
-                hint="pass the number of units, which is the highest unit number plus 1",
+                hint="pass the number of units, which must exceed the highest unit number",
             )
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:

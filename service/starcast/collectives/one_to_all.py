@@ -318,7 +318,7 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return the reason why perfectly balanced trees cannot share messages equally, or None."""
+    """Return why perfectly balanced trees cannot share messages equally; None if they can."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None
@@ -329,7 +329,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     )
 
 
-#: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
+#: The smallest n with perfectly balanced trees, because in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p

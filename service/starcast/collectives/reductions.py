@@ -46,9 +46,9 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     """Return the schedule reversed in time and in the direction of every link.
 
     A unit that crosses a link in step t of T crosses the opposite link in step T+1-t, along the
-    same tree of the same forest. The unit that the root sends to a node becomes the unit that the
-    root receives from that node, with the same number. Where a broadcast passes on a unit, a reduce
-    adds contributions.
+    same tree of the same forest. If a scatter is reversed, the unit that the root sends to a node
+    becomes the unit that the root receives from that node, with the same number. Where a broadcast
+    or an allgather passes on a unit, the reversed schedule adds contributions.
 
     Raises:
         InputError: the collective is an alltoall or an allreduce, which cannot be reversed.
@@ -76,8 +76,9 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
     ``spread`` is an allgather or a broadcast. A broadcast may begin before the first part, a
     reduce, has ended: the root sends the units in the order in which it completes their sums. The
-    broadcast starts in the earliest step for which every sum is complete in time, and both parts
-    never use a link (one-port: a node) in the same step.
+    broadcast starts in the earliest step for which every sum is complete in time and the two parts
+    do not conflict. They conflict if, in some step, both use a link that carries only one unit, or
+    if, in the one-port model, an endpoint sends in both or receives in both.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns

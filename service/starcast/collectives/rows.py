@@ -187,7 +187,7 @@ def _sort_order(rows: Columns) -> NDArray[np.intp]:
         least = int(column.min())
         width = int(column.max()) - least + 1
         size *= width
-        if size > 2**62:  # a single 64-bit key cannot hold all columns
+        if size > 2**62:  # a single 64-bit key is too small for all columns
             return np.lexsort(keys[::-1])
         combined = combined * width + (column.astype(np.int64) - least)
     return np.argsort(combined)

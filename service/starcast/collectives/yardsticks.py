@@ -103,7 +103,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
 
 
 def _missing_cycle(topology: Topology) -> str | None:
-    """Return the reason why a topology has no ring, or None if the topology has a ring."""
+    """Return the reason why ``ring`` is not defined on a topology, or None if it is defined."""
     if topology.nodes < 3:
         return "a cycle has at least three nodes"
     if topology.endpoints < topology.nodes:

@@ -102,7 +102,10 @@ class Comparison:
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or only parameters that vary by row."""
+        """Return the parameters to show as columns: all, or only parameters that vary by row.
+
+        If only one row has differences, the parameters that vary between its sides are returned.
+        """
         return [
             name
             for name in PARAMETERS
@@ -110,7 +113,7 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and those in `USUAL` that differ."""
+        """Return the figures to show: all, or the time and those in `USUAL` that differ by side."""
         if self.everything:
             return list(self.figures)
         return [
@@ -156,9 +159,10 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self) -> list[str]:
-        """Return the names of the columns to display: parameters, figures, changes and gaps.
+        """Return the names of the columns to display: parameters, figures, changes, gaps and notes.
 
-        A run's gap is the run's simulated time divided by the lower bound.
+        A run's gap is the run's simulated time divided by the lower bound. A note states why runs
+        are not comparable.
         """
         columns = self.parameters()
         return columns + self._result_columns() + self._note_column()
@@ -248,7 +252,7 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the names of the fastest comparable sides; empty if all times are equal."""
+        """Return the names of the fastest comparable sides; empty unless their times differ."""
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
@@ -305,7 +309,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The message units if runs are matched by segments, because they need no column then."""
+        """The parameters without a column: the message units if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:

@@ -64,7 +64,7 @@ class Crossing:
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
         choice: the numbers of segments that are compared. `BEST`: the best stored number at every
             message size. `ONE`: one of several stored numbers. `ONLY`: the only stored number.
-        time: the time of both curves at an exact crossover.
+        time: the time of both curves at an exact crossover; None for other kinds.
     """
 
     question: tuple[Any, ...]
@@ -131,9 +131,9 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Select crossovers at each curve's best number of segments, by panel and message size.
+    """Select the crossovers of curves at their best numbers of segments.
 
-    Crossovers of closed forms only are omitted.
+    They are sorted by panel and message size. Crossovers of closed forms only are omitted.
     """
     best = [
         crossing

@@ -1,9 +1,10 @@
 """Curves that show the times of stored runs as functions of the message size.
 
 A panel is a set of curves that can share a plot. The runs of a panel solve the same problem for
-various message sizes: they have the same values on all other axes of `QUESTION`. Each curve shows
-an algorithm, and each panel has a lower bound. In text for plots, m is the message size in bytes
-and p the number of segments (the notation of the papers).
+various message sizes: they have the same values on all other axes of `QUESTION`, except the axes
+in ``across``, on which compared runs may differ. Each curve shows an algorithm, and each panel has
+a lower bound. In text for plots, m is the message size in bytes and p the number of segments (the
+notation of the papers).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,13 +58,15 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The runs in a panel that have the same algorithm, base and copies.
+    """The runs in a panel with the same algorithm, base, copies and values on axes in ``across``.
+
+    If the sides of the comparison have different runs of this kind, each side has its own curve.
 
     Attributes:
         label: the name of the curve.
         runs: the runs, with any number of segments.
-        place: a text with the curve's values on the axes in ``across`` (the axes on which compared
-            runs may differ).
+        place: a text with the curve's values on those axes in ``across`` on which the panel's
+            curves differ.
     """
 
     label: str
@@ -77,9 +80,9 @@ class Curve:
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return the fastest run at each message size.
+        """Return the point of the fastest run at each message size.
 
-        Of equally fast runs, the run with the fewest segments is returned.
+        Of equally fast runs, the run with the fewest segments is used.
         """
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
@@ -122,7 +125,8 @@ class Curve:
 
         A schedule does not depend on the message size, so the number of start-ups is constant and
         the number of bytes grows linearly. The lines are checked against the stored runs. The
-        result is None if the minimum stored time at some size is not on the lowest of these lines.
+        result is None if there are no lines, or if the minimum stored time at some size is not on
+        the lowest of these lines.
         """
         lines = {
             segments: line
@@ -156,11 +160,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one plot; all their runs have the same values on the axes in `AXES`.
+    """The curves of one plot; their runs agree on the axes in `AXES`, except those in ``across``.
 
     Attributes:
-        question: the values on the axes in `AXES`. If the sides of the comparison differ on an
-            axis, the value is a text with the values of all sides.
+        question: the values on the axes in `AXES`. For an axis in ``across``, the value is a text
+            with the values of all curves.
         curves: the curves.
         profiled: the curves in the plot of links used per step, each with the run that the plot
             shows.
@@ -230,7 +234,8 @@ class Panel:
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
     """Return the line through two points of a curve, keyed by their number of segments.
 
-    The result is None if the runs of the points have different numbers of segments.
+    The result is None if the runs of the points have different numbers of segments, or if the time
+    is not linear between the points.
     """
     if low.run.segments != high.run.segments:
         return None

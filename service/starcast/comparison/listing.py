@@ -53,9 +53,9 @@ class RunList(Table):
     """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns that have the same default or parameter in all rows.
+        """Return the table without columns that repeat a parameter or default value in all rows.
 
-        A note lists the omitted parameters that do not have their default values.
+        A note lists the omitted values that are not defaults.
         """
         columns = list(self.columns)
         shared = []
@@ -75,7 +75,7 @@ class ExperimentList(Table):
     """A table with one row per experiment: the values of its axes, and its number of runs."""
 
     def readable(self) -> Table:
-        """Return the table with only a few values per axis, and without the column ``points``.
+        """Return the table with at most two values per axis, and without the column ``points``.
 
         For an incomplete grid, the column of runs also states the number of points.
         """
@@ -91,14 +91,14 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a column can be hidden if all its rows have this value, a default."""
+    """Return whether a value is a default of the named column, which need not be displayed."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first of several values, then the number of values omitted, such as ``+3``."""
+    """Return the first two values and, if there are more, the number of others, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
@@ -137,7 +137,9 @@ def list_examples() -> Table:
 
 
 def list_runs(session: Session, experiment: str | None = None) -> Table:
-    """List all stored runs, or the runs of one experiment, in the order of their numbers.
+    """List all stored runs, or the runs of one experiment.
+
+    The runs are sorted by the name of the experiment, and then by number.
 
     Raises:
         NotFoundError: no such experiment is stored.
@@ -236,7 +238,7 @@ def describe_loss(run: Run) -> str:
 
 
 def require_complete(run: Run) -> None:
-    """Check that a run has figures.
+    """Check that a run is complete, and therefore has figures.
 
     Raises:
         RejectedError: the run failed.
@@ -312,7 +314,8 @@ def table_of(experiment: models.Experiment) -> str:
 def _shipped_title(name: str) -> str:
     """Return the title of the experiment that comes with starcast for a paper's table.
 
-    The result is cached, because reading the experiment expands its grids.
+    The title is empty if there is no such experiment. The result is cached, because reading the
+    experiment expands its grids.
     """
     return read_design(str(examples()[name])).title if name in examples() else ""
 
@@ -342,7 +345,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
     Raises:
-        NotFoundError: no run executes a row of the table.
+        NotFoundError: no run has the parameters of a row of the table.
     """
     usable = [
         run
@@ -359,7 +362,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
             filled.append((case, rows))
     if not filled:
         raise NotFoundError(
-            f"no run executes a row of {table.source}",
+            f"no run has the parameters of a row of {table.source}",
             hint="run the experiment of this table, which 'starcast experiment examples' lists",
         )
     return filled

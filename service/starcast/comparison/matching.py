@@ -10,8 +10,8 @@ Runs of two sides that solve the same problem are matched on one choice axis aft
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
 message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
-`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side
-remains at first. Then the fastest of the remaining runs of each side are matched, so that each
+`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side is
+not matched at first. Then the fastest of these runs of each side are matched, so that each
 algorithm is compared at its best number of units.
 """
 
@@ -48,7 +48,7 @@ class Side:
         name: the name of the side.
         runs: the runs of the side.
         commands: the command lines that execute the runs and store the results in another database.
-        title: the title of the experiment, if the side has one.
+        title: the title of the experiment; empty if there is none.
         repeat: the command line that executes the stored runs again and compares the figures.
         incomplete: a sentence with the number of missing runs; None if no run is missing.
     """
@@ -132,11 +132,12 @@ def gap(run: Run | None) -> Fraction | None:
 def find_matches(
     sides: Sequence[Side], across: Sequence[str] = (), by: str = MESSAGE_UNITS
 ) -> list[Match]:
-    """Return the rows of a comparison, sorted by topology and parameters.
+    """Return the rows of a comparison, sorted by the number of nodes and then by the parameters.
 
-    Every run of every side is in at least one row. The first side is the baseline. Runs are matched
-    first on the axes ``across``, on which they may differ, and last on the parameter ``by``, which
-    is `MESSAGE_UNITS` or `SEGMENTS`.
+    Every run of every side is in at least one row; if runs of a side have equal parameters and
+    figures, only the first of them. The first side is the baseline. Runs are matched first on the
+    axes ``across``, on which they may differ, and last on the parameter ``by``, which is
+    `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -217,8 +218,8 @@ class _Pairing:
     Attributes:
         partners: for each run of the baseline, the matching runs of the other side. If no run of
             the other side solves the same problem, the run has one partner that is not comparable:
-            the most similar run of the other side whose problem no baseline run solves. The partner
-            is None if there is no such run.
+            the most similar of the other side's runs whose problem no baseline run solves, and that
+            have no partner yet. If a run has no partner, its list contains only None.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -334,7 +335,7 @@ class _Pairing:
                 return f"{name} has no simulated time"
         # The times are not comparable, because units are missing.
         incomplete = [
-            f"{name} leaves units missing under its faults ({each.missing})"
+            f"{name} does not deliver all units under its faults ({each.missing} missing)"
             for name, each in pair
             if each.missing
         ]
@@ -384,7 +385,10 @@ def _divide_into_rows(
 
 
 def _most_similar(run: Run | None, others: Sequence[Run | None], points: _Points) -> Run | None:
-    """Return the run among ``others`` that differs from ``run`` on the fewest choice axes."""
+    """Return the run among ``others`` that differs from ``run`` on the fewest choice axes.
+
+    If ``run`` is None, or ``others`` contains only None, the first of ``others`` is returned.
+    """
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]
@@ -401,7 +405,10 @@ def _distinct(runs: Iterable[Run]) -> Iterable[Run]:
 
 
 def _fastest(runs: Iterable[Run]) -> list[Run]:
-    """Return the fastest of the runs that deliver all units, or of all runs if none does."""
+    """Return the fastest of the runs that deliver all units, or of all runs if none does.
+
+    Runs with equal times are returned together; if no run has a time, all runs are returned.
+    """
     times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
     timed = [time for time in times.values() if time[1] is not None]
     return [run for run, time in times.items() if not timed or time == min(timed)]

@@ -96,7 +96,8 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
     """Yield layouts of a comparison from the widest to the narrowest, to choose one that fits.
 
-    Each layout is preceded by the comparison that it shows, whose sides may have short names.
+    Each layout is yielded in a pair with the comparison that it shows, whose sides may be named by
+    letters or short names.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]
@@ -225,8 +226,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if most rows lack a partner run, and if fewer rows would lack a partner run
-    when runs are paired by segments.
+    The advice is given if a side has no run in most rows, and if pairing by segments would leave
+    fewer such rows.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
@@ -265,7 +266,10 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
-    """Return one line per crossover between algorithms at their best numbers of segments."""
+    """Return one line per crossover between algorithms at their best numbers of segments.
+
+    If there are more than `_MAX_CROSSOVERS`, the last line states the number of the others.
+    """
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1
     lines = [
@@ -490,7 +494,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison, or of a single side, as JSON values like `describe`."""
+    """Return the panels of a comparison, which may have a single side, as JSON values."""
     return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 

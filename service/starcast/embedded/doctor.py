@@ -190,7 +190,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             "stores",
             Verdict.WRONG,
             f"the graph belongs to the database {graph_store}, but this database is {store}",
-            "name two servers that belong together in the settings, or ingest again",
+            "specify two servers that belong together in the settings, or ingest again",
         )
 
 

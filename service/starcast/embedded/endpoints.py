@@ -29,7 +29,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
     """Return the address of the Neo4j server.
 
     Raises:
-        UnavailableError: the embedded server is not running, or no password is set.
+        UnavailableError: the embedded server is not running, or no password is set or readable.
     """
     if settings.neo4j_uri is None:
         return embedded_graph(settings.home)
@@ -37,7 +37,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
     if password is None:
         raise UnavailableError(
             f"no password is set for the Neo4j server {settings.neo4j_uri}",
-            hint="write the password to a file and name the file in STARCAST_NEO4J_PASSWORD_FILE",
+            hint="write the password to a file, and set STARCAST_NEO4J_PASSWORD_FILE to its path",
         )
     return GraphAddress(settings.neo4j_uri, settings.neo4j_user, password, settings.neo4j_database)
 
@@ -47,7 +47,7 @@ def store_url(settings: "Settings") -> "URL":
 
     Raises:
         InputError: the URI in the settings is not a PostgreSQL URI, or its port is out of range.
-        UnavailableError: the embedded server is not running.
+        UnavailableError: the embedded server is not running, or a password file is not readable.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home)
@@ -61,7 +61,7 @@ def migration_url(settings: "Settings") -> "URL":
 
     Raises:
         InputError: the URI in the settings is not a PostgreSQL URI, or its port is out of range.
-        UnavailableError: the embedded server is not running.
+        UnavailableError: the embedded server is not running, or a password file is not readable.
     """
     if settings.postgres_uri is None:
         return embedded_store(settings.home, "owner")

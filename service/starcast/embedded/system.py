@@ -390,7 +390,9 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold the lock on a file. The kernel releases the lock when the process ends or is killed.
+    """Hold the lock on a file within the context; wait first if it is already locked.
+
+    The kernel releases the lock even if the process is killed.
 
     Args:
         path: the lock file, created if missing.

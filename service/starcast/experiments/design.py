@@ -76,8 +76,8 @@ class Grid:
         axes: a tuple of values in ascending order for each axis in `AXES`.
 
     Raises:
-        InputError: a key is not an axis, a required axis is missing, a value is invalid, or none
-            of the algorithms uses an axis.
+        InputError: a key is not an axis, a required axis is missing, a value is invalid, or an axis
+            has values that no algorithm of the grid uses.
         LimitError: the grid has more than `MAX_POINTS` points.
 
     Example:
@@ -215,7 +215,7 @@ class Grid:
         return shares
 
     def _check_use(self) -> None:
-        """Raise an InputError if no algorithm of the grid uses an axis that has values."""
+        """Raise an InputError if an axis has values that no algorithm of the grid uses."""
         if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
@@ -326,6 +326,7 @@ class Design:
         Raises:
             InputError: a key is unknown, or the values of an axis are invalid; if there are
                 several grids, the message names the grid.
+            LimitError: a grid, or all grids together, have too many points.
         """
         texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
@@ -397,6 +398,7 @@ def read_design(
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,
             the grid and the key.
+        LimitError: a grid, or all grids together, have too many points.
     """
     if name is None:
         return Design.from_json({}, options)

@@ -87,9 +87,11 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
             (default: the name in the file).
 
     Raises:
-        InputError: the file is invalid, or a stored experiment of the same name has another grid.
+        InputError: the file is invalid; ``name`` is invalid, or given for several experiments; or a
+            stored experiment of the same name has another grid.
         RejectedError: a run in the file and a stored run have the same parameters but different
-            results.
+            results; or the results of a run in the file contradict formulas, bounds or each other.
+        LimitError: the file, or a list in the file, exceeds the limits of experiment files.
         BusyError: another process is using one of the experiments.
     """
     experiments = read_file(file)
@@ -205,8 +207,10 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: a shard was computed with a different version of starcast's code, or a run
-            and a stored run have the same parameters but different results.
+        RejectedError: a shard was computed with a different version of starcast's code; a run and a
+            stored run have the same parameters but different results; or the results of a run
+            contradict formulas, bounds or each other.
+        LimitError: a file, or the grid of the experiment, is too large.
         BusyError: another process is using the experiment.
     """
     experiment = read_shards(files, name)

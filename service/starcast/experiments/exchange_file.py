@@ -211,7 +211,8 @@ class ExperimentRecord(StrictRecord):
         """Check that the experiment could have been stored by this version of starcast.
 
         Raises:
-            RejectedError: the results of a run contradict formulas, bounds or each other.
+            RejectedError: the results of a run contradict formulas, bounds or each other, or a
+                loaded plug-in differs from the plug-in that the run used.
             StarcastError: a name, a grid or a parameter of a run is invalid.
             pydantic.ValidationError: a run does not match the schema.
         """
@@ -294,7 +295,8 @@ def read_file(file: Path) -> list[ExperimentRecord]:
 
     Raises:
         InputError: the file cannot be read or is invalid.
-        RejectedError: the results of a run contradict formulas, bounds or each other.
+        RejectedError: the results of a run contradict formulas, bounds or each other, or a loaded
+            plug-in differs from the plug-in that the run used.
         LimitError: the file, or a list in the file, exceeds the limits of experiment files.
     """
     try:
@@ -418,8 +420,8 @@ def check_figures(point: Point, run: RunRecord) -> None:
         run: the run in the file.
 
     Raises:
-        InputError: a failed run has costs or a step profile, or a complete run has an error or
-            lacks costs.
+        InputError: a failed run has costs or a step profile, or lacks an error; or a complete run
+            has an error, or other kinds of cost than expected.
         RejectedError: a result contradicts a formula, a bound or another result.
     """
     stated: dict[str, CostRecord] = {cost.kind: cost for cost in run.costs}

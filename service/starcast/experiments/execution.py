@@ -170,8 +170,8 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 
     Args:
         points: the points to execute.
-        jobs: the requested number of processes; by default one per core, or 1 if all schedules are
-            small.
+        jobs: the requested number of processes; by default one per core, or 1 if all schedules
+            together need little memory.
 
     Raises:
         InputError: fewer than 1 process is requested.
@@ -193,7 +193,7 @@ def execute_all(
     Args:
         points: the points to execute.
         jobs: the requested number of processes on this machine; by default one per core, or 1 if
-            all schedules are small.
+            all schedules together need little memory.
         executor: executes the points instead of processes on this machine; a remote executor sends
             the plug-ins to its workers.
 

@@ -173,9 +173,9 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
-        execution is synchronous and all links have capacity 1 and latency 0. Otherwise these
-        numbers determine which packets wait, or which packet of a step is the longest, so they are
-        part of the structure.
+        execution is synchronous and all links have capacity 1 and latency 0. Otherwise
+        message_bytes, t_s and t_c determine which packets wait, or which packet of a step is the
+        longest, so all parameters are part of the structure.
         """
         network = find_network(self.topology)
         has_equal_links = network is None or network.has_equal_links

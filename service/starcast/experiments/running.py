@@ -1,8 +1,8 @@
 """Run experiments, which are named sets of stored runs, and repeat stored runs.
 
 Each run is stored with its costs and step profile in one transaction. The first run's transaction
-also stores the experiment. An interrupted experiment therefore contains only complete runs, and
-running it again executes the missing runs. A repetition executes stored runs again, compares the
+also stores the experiment. An interruption therefore leaves no partly stored run, and running the
+experiment again executes the missing runs. A repetition executes stored runs again, compares the
 new results with the stored results, and stores nothing.
 """
 
@@ -67,7 +67,7 @@ class Outcome:
         if self.failed:
             raise RejectedError(
                 f"{pluralize(self.failed, 'run')} failed and will not be compared:"
-                f"{' the first because' if self.failed > 1 else ''} {self.reason}",
+                f"{' the first error was:' if self.failed > 1 else ''} {self.reason}",
                 hint=f"see 'starcast run list --experiment {self.name}' and"
                 f" 'starcast run show {self.first_failed}'",
             )
@@ -96,11 +96,12 @@ def run_experiment(
         executor: executes the points instead of processes on this machine.
 
     Raises:
-        InputError: the name is invalid or belongs to an experiment with other points, or ``jobs``
-            is less than 1.
-        BusyError: another process is running or dropping this experiment.
+        InputError: the name is invalid or belongs to an experiment with other points, ``jobs`` is
+            less than 1, or several processes are requested but a plug-in is defined in a script.
+        BusyError: another process is using this experiment.
         UnavailableError: a connection to the database was lost; completed runs are stored.
-        LimitError: a point does not fit into memory; completed runs are stored.
+        LimitError: a point does not fit into memory, or the processes that executed it were killed;
+            completed runs are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
@@ -129,7 +130,8 @@ def run_once(
 
     Raises:
         InputError: the name is invalid, or belongs to an experiment with a grid.
-        BusyError: the run cannot be stored, because another process holds the collection's lock.
+        BusyError: the run cannot be stored, because another process has held the collection's lock
+            for a minute.
         LimitError: the point does not fit into memory.
     """
     # The collection is checked before the execution, which may take long, and checked again before
@@ -154,7 +156,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
     Raises:
         NotFoundError: no such experiment is stored.
-        BusyError: another process is running the experiment.
+        BusyError: another process is using the experiment.
     """
     with exclusive(engine, name), open_session(engine) as session:
         experiment = repository.load_experiment(session, name)
@@ -193,7 +195,7 @@ def _busy(name: str) -> BusyError:
 
 
 def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Return the points of an experiment that have stored runs.
+    """Return the points of an experiment that have stored runs; delete an experiment without runs.
 
     Raises:
         InputError: the stored experiment has other points than the design.
@@ -374,7 +376,8 @@ def reproduce(
 
     Raises:
         NotFoundError: no such experiment or run is stored.
-        LimitError: a point does not fit into memory.
+        InputError: ``jobs`` is less than 1.
+        LimitError: a point does not fit into memory, or the processes that executed it were killed.
     """
     with open_session(engine) as session:
         if name.isdecimal():

@@ -49,7 +49,7 @@ def run_shard(
         name: the name of the experiment.
         design: the design of the whole experiment.
         shard: the part of the experiment that is executed, such as 3/8.
-        file: output file.
+        file: the path of the output file.
         reporter: receives the progress.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small.
@@ -59,8 +59,10 @@ def run_shard(
         The number of executed points.
 
     Raises:
-        InputError: the name is invalid, ``jobs`` is less than 1, or the file cannot be written.
-        LimitError: a point does not fit into memory; no file is written.
+        InputError: the name is invalid, ``jobs`` is less than 1, several processes are requested
+            but a plug-in is defined in a script, or the file cannot be written.
+        LimitError: a point does not fit into memory, or the processes that executed it were killed;
+            no file is written.
     """
     description: dict[str, Any] = {"name": check_name(name), "grid": design.as_json()}
     networks = NetworkRecord.of_topologies(point.topology for point in design.points())
@@ -86,7 +88,9 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
     """Return the experiment whose shards are in the files, after checking all their content.
 
     Raises:
-        InputError: the files are not all shards of one experiment, or are damaged.
+        InputError: the files are not all shards of one experiment, or are damaged, or ``name`` is
+            invalid.
+        LimitError: a file, or the grid of the experiment, is too large.
         RejectedError: a shard was computed with a different version of starcast's code, or the
             results of a run contradict formulas, bounds or each other.
     """

@@ -48,7 +48,7 @@ def find_mismatch(
         collective: the collective that the user specifies.
 
     Returns:
-        The first difference, as a predicate for the subject "the file"; None if all agree.
+        The first difference, as a predicate for the subject "the file"; None if there is none.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -339,7 +339,7 @@ class ChunkExecution:
     def _find_path(self, sender: int, receiver: int) -> list[int]:
         """Return a shortest path through switches as a list of nodes; [] if no such path exists.
 
-        Among several shortest paths, lower ranks are preferred, starting from the receiver.
+        Of several shortest paths, the result is the lexicographically first list of ranks.
         """
         if (sender, receiver) in self._ports:
             return [sender, receiver]
@@ -417,7 +417,7 @@ class ChunkExecution:
         return rank, self._input if buffer == "i" else buffer, offset + start
 
     def _chunk(self, place: ChunkPlace) -> _Chunk | None:
-        """Return the chunk at the given place, or None if nothing has been written there."""
+        """Return the chunk at the given place, or None if the place is still empty."""
         if place not in self._chunks:
             rank, buffer, offset = place
             inputs = self._buffers[rank][0]

@@ -151,7 +151,7 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return the graph attribute ``capacity_unit``: the real capacity of a link with capacity 1.
+    """Return the graph attribute ``capacity_unit``: the value in the source for capacity 1.
 
     The result is an empty dict if all links have capacity 1.
     """

@@ -106,7 +106,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and output buffers of a rank, for messages of the given number of units."""
+    """Return the input and output buffers of a rank, for messages of ``units`` units each."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -130,10 +130,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Consecutive chunks that a rank copies from offset `source` in its input to its output.
-
-    The offset in the output is `target`.
-    """
+    """Consecutive chunks that a rank copies from input offset `source` to output `target`."""
 
     source: int
     target: int
@@ -356,7 +353,7 @@ class _Program:
     def _copy(self, rank: int) -> _Copy:
         """Return the chunks that a rank copies from its input to its output.
 
-        In a reduction, a rank copies no chunk, because the input holds contributions.
+        In a reduction, a rank copies nothing, because its input contains contributions, not units.
         """
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
@@ -368,7 +365,7 @@ class _Program:
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
         """Return the place of a unit in a node's input or output; None if it is in neither.
 
-        The input of a reduction is not considered, because it holds contributions, not units.
+        The input of a reduction is not considered, because it contains contributions, not units.
         """
         for name, buffer in zip("io", self._buffers[node], strict=True):
             offset = buffer.offset(unit)

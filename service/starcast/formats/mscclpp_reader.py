@@ -189,7 +189,7 @@ class _Execution(ChunkExecution):
         return missing
 
     def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
-        """Return which operations are known to have ended when this operation's signal arrives."""
+        """Return the `Knowledge` that the receiver of an operation's signal or packet gains."""
         known = run.now.merge(run.now, run.number, run.done)
         # A relaxed signal does not order accesses to memory.
         is_relaxed = step.name == "rlxsignal"

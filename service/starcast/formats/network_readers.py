@@ -144,7 +144,7 @@ def fail_at(line: int, problem: str, hint: str = _COMPLETE) -> NoReturn:
 
 
 def read_number(text: str, line: int) -> int:
-    """Return a non-negative integer of up to twelve digits.
+    """Parse a non-negative integer in the line of a file.
 
     Raises:
         InputError: the text is not a non-negative integer of up to twelve digits.
@@ -590,7 +590,7 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
     Args:
         file: the file, whose size decides whether the graph fits into memory.
         noun: the name of the format, for messages.
-        read: takes the module networkx, and returns the graph that one of its readers reads.
+        read: function that takes the module networkx, and returns the graph in the file.
     """
     networkx = import_library("networkx")
     memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "use a smaller file")

@@ -103,7 +103,11 @@ class Artifact:
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:
-        """Build the topology, forest or schedule without verifying it."""
+        """Build the topology, forest or schedule without verifying it.
+
+        Raises:
+            ValueError: only id and sizes of the artifact were read from PostgreSQL.
+        """
         if self.make is None:
             raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
         return self.make()
@@ -288,7 +292,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that built a stored artifact, according to PostgreSQL."""
+    """Return the plug-ins that built an artifact, as PostgreSQL records; {} if it is not stored."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

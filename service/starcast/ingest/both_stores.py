@@ -110,7 +110,7 @@ def load_key_numbers(session: Session) -> None:
 
 
 def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
-    """Choose and store a number for the node keys of each topology that needs one and has none."""
+    """Choose and store the missing numbers from which the topologies' node keys are computed."""
     for topology in topologies:
         number = draw_number(topology)
         if number is not None:

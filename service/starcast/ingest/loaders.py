@@ -1,6 +1,6 @@
 """Loaders: classes that change the graph in Neo4j, over Bolt or by an offline import.
 
-`choose_loader` chooses a loader once for each ingest, drop or rebuild.
+`choose_loader` chooses the loader for an ingest, a drop or a rebuild.
 """
 
 import time
@@ -47,7 +47,7 @@ class BoltLoader:
     def load(self, artifacts: Sequence[Artifact], on_stage: OnStage) -> list[Loaded]:
         """Write artifacts, given in build order, one after the other to both stores.
 
-        An interruption affects only one artifact, and the next ingest continues with that artifact.
+        After an interruption, only the artifact that was being written is incomplete.
         """
         created = self._write(artifacts, on_stage)
         # Discard the query plans that the server cached while the graph was still nearly empty.
@@ -128,7 +128,7 @@ class ImportLoader:
         """Check that a new store with the given artifacts may replace Neo4j's store.
 
         Raises:
-            RejectedError: Neo4j holds data of other programs, which would be deleted.
+            RejectedError: Neo4j contains data of other programs, which would be deleted.
             LimitError: the disk has too little free space.
         """
         _, lost = audit.describe_losses(self.stores.graph)

@@ -265,8 +265,8 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
-    The stores must be locked. An artifact that is complete in PostgreSQL but missing in Neo4j stays
-    recorded, with the state ``failed``; the records of other deleted artifacts are deleted too.
+    The stores must be locked. PostgreSQL's record of a deleted artifact remains, with the state
+    ``failed``, if PostgreSQL records the artifact as complete or with an error.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -314,10 +314,10 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
 
 
 def is_well_formed(artifact_id: str | None) -> bool:
-    """Return whether an id begins with a topology's spec.
+    """Return whether an id begins with the spec of a known topology.
 
-    Malformed ids come from manual changes in Neo4j. `verify` reports artifacts with such ids, and
-    `recover` does not delete these artifacts.
+    Other ids come from manual changes in Neo4j, or need a plug-in that is not loaded. `recover`
+    does not delete artifacts with such ids.
     """
     with suppress(InputError):
         return artifact_id is not None and bool(Artifact("topology", artifact_id).topology)

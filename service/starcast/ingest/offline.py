@@ -71,7 +71,7 @@ def import_all(
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
         on_stage: called with the stage and an artifact after each of `STAGES`; for a stage of the
-            entire import, the artifact is the first one.
+            entire import, the artifact is the first of all imported artifacts.
 
     Returns:
         The new artifacts, each with its share of the import's duration.
@@ -175,7 +175,7 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: new artifacts, already built and saved to PostgreSQL.
-        accept: function that records the change in PostgreSQL, just before the new store is used.
+        accept: function that records the change in PostgreSQL, before the old store is replaced.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after the stage ``written``, and after each later stage.

@@ -288,7 +288,7 @@ def _check_rows(algorithm: Algorithm, topology: Topology, arguments: Arguments) 
 def _collective_of(name: str) -> str:
     """Return the collective to use for an algorithm that is named without a collective.
 
-    The result is the only collective that has the algorithm; otherwise, it is broadcast.
+    If exactly one collective has the algorithm, return this collective; otherwise broadcast.
 
     Raises:
         InputError: several collectives have the algorithm, but broadcast does not.
@@ -351,7 +351,10 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server."""
+        """Estimated seconds to write and compare the built artifacts over Bolt on a warm server.
+
+        A warm server has run long enough for Java to compile the code that writes rows.
+        """
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
 

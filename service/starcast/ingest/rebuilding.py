@@ -68,6 +68,7 @@ def rebuild(
         OwnershipError: the graph belongs to another PostgreSQL database or program.
         RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
             or a verification failed.
+        PluginMissingError: a plug-in that defines an artifact is not loaded.
         InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: the artifacts have more rows than the load method allows.
         BusyError: another process is changing the stores.
@@ -153,7 +154,7 @@ def _take_over(stores: Stores) -> bool:
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
     """Return the artifacts to rebuild, and the other stored artifacts, both in build order.
 
-    Artifacts that are missing in Neo4j, or were deleted by an interrupted rebuild, count as stored.
+    Artifacts that are missing in Neo4j, or were deleted by an interrupted rebuild, are included.
     """
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
@@ -173,7 +174,7 @@ def back_up(settings: Settings, file: Path) -> Manifest:
     Raises:
         InputError: the file cannot be written.
         UnavailableError: the server is not available.
-        RejectedError: the database does not hold a starcast store.
+        RejectedError: the database does not contain a starcast store.
     """
     with open_engine(store_url(settings)) as engine:
         return backup.create(engine, file)
@@ -195,7 +196,7 @@ def restore(
 
     Args:
         settings: the settings that name the stores.
-        file: the backup.
+        file: the backup file.
         reporter: receives progress messages.
         rebuild_graph: whether to rebuild the graph in Neo4j; otherwise Neo4j is not used.
         replace: replace the content of the stores, after backing up the rows to the folder
@@ -238,7 +239,7 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached and, unless ``replace`` is True, holds no artifacts."""
+    """Check that Neo4j can be reached and, unless ``replace`` is True, contains no artifacts."""
     with Graph.open(graph_address(settings)) as graph:
         if replace:
             return
@@ -246,7 +247,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
         if nodes := read_artifact_nodes(graph):
             _, artifact_id = next(iter(nodes))
             raise RejectedError(
-                f"the graph store is not empty: it holds {artifact_id}",
+                f"the graph store is not empty: it contains {artifact_id}",
                 hint="use another server or `home`, or add `replace` to replace the stored data",
             )
 
@@ -264,6 +265,6 @@ def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) ->
         except PluginMissingError as error:
             raise PluginMissingError(
                 f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild', and name the plug-in's file with `plugins`",
+                hint="run 'starcast graph rebuild', and give the plug-in's file with `plugins`",
             ) from None
     reporter.say(f"rebuilt {pluralize(len(rebuilt), 'artifact')} in the graph")

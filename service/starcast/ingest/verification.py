@@ -273,7 +273,7 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph with artifacts counts as starcast's, even if its node :Store is missing or was changed.
+    A graph with artifacts is taken to be starcast's even if its node :Store is missing or changed.
 
     Raises:
         OwnershipError: the graph belongs to another program, or has an older schema.
@@ -320,7 +320,7 @@ class _Verification:
         if whole_store:
             for phrase in audit.describe_undeclared(graph):
                 yield Problem(
-                    WHOLE_STORE, f"the graph has {phrase}, not declared by starcast's schema"
+                    WHOLE_STORE, f"the graph has {phrase}, which starcast's schema does not declare"
                 )
             yield from self._check_unknown_nodes()
             # Incomplete artifacts can have any number of rows in the graph.
@@ -476,7 +476,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
     found = _read_content(stores, artifact)
     if str(found) != expected:
         raise RejectedError(
-            f"the graph holds {found} for {artifact_id}, instead of {expected}",
+            f"the graph contains {found} for {artifact_id}, instead of {expected}",
             hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
             " it again",
         )

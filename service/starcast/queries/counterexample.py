@@ -109,7 +109,7 @@ def locate(verdict: Verdict) -> dict[str, Any]:
         * ``tree``: the number of the tree, from 0.
         * ``step``: the number of the schedule's step.
         * ``forest`` or ``schedule``: the id of an artifact that an ingest can store.
-        * ``command``: the command of this ingest.
+        * ``command``: the command that stores this artifact.
         * ``part``: True if the counterexample is in a step, tree or node of the artifact.
 
     Raises:

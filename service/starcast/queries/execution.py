@@ -69,8 +69,8 @@ def run(
         more rows than the row limit.
 
     Raises:
-        InputError: a value cannot be computed, the server rejects the Cypher, or the columns differ
-            from those in the header.
+        InputError: a value cannot be computed, a forest lacks a given tree, the server rejects the
+            Cypher, or the columns differ from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
         UnavailableError: the server cannot be reached.
@@ -89,7 +89,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return advice to restrict a query's parameters, if it takes too long or has too many rows."""
+    """Return advice on how to restrict a query that takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -183,7 +183,7 @@ def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
 
     Args:
         kind: ``forest`` or ``schedule``.
-        parts: the fields of the id, the spec first.
+        parts: the parts of the id between its colons, the spec first.
     """
     if kind == "forest":
         return {"trees": parts[1]}
@@ -201,7 +201,7 @@ def has_indexes(graph: Graph) -> bool:
 
 
 def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """Let Neo4j plan a query without executing it, and return problems of the plan as sentences.
+    """Let Neo4j plan a query without executing it, and return the problems found, as sentences.
 
     Args:
         graph: the open graph store.
@@ -246,8 +246,8 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 def unexpected_notices(result: QueryResult) -> list[Notice]:
     """Return Neo4j's notices, except those about names that the schema declares.
 
-    Stored data may lack such a name: no node has the property `is_switch` if no stored network has
-    switches.
+    Neo4j reports a declared name if no stored data have it: for example, the property `is_switch`
+    if no stored network has switches.
     """
     declared = {name for element in ELEMENTS for name in (element.name, *element.names)}
     return [

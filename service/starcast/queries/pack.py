@@ -37,7 +37,7 @@ class Library:
     """The valid queries of several packs, and the errors of invalid queries.
 
     Attributes:
-        queries: the valid queries by full name, in order.
+        queries: the valid queries by full name; starcast's queries come first.
         faults: the errors of invalid queries by full name. The error of an unreadable pack has the
             key ``pack/``, and the error of an unreadable folder of packs has the key ``FOLDER/``.
     """
@@ -111,7 +111,7 @@ class Library:
 def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
     """Load starcast's packs and the user's packs; collect errors in `Library.faults`.
 
-    If several folders contain packs with the same name, the queries of these packs count as errors.
+    If several packs have the same name, an error is recorded for each of their queries.
 
     Args:
         packs: the user's folders of packs.
@@ -146,7 +146,7 @@ def load_queries(*packs: Path) -> dict[str, Query]:
 
 
 def load_folder(directory: Path) -> dict[str, Query]:
-    """Return the queries in a folder, which is a pack or contains packs, by full name in order.
+    """Return the queries in a folder, which is a pack or contains packs, by full name.
 
     Raises:
         InputError: the folder cannot be read, or a query is invalid.
@@ -335,7 +335,9 @@ class Measurements(pydantic.BaseModel):
 
 @cache
 def measurements(file: Path | None = None) -> Measurements:
-    """Read a measurement file, by default `queries/measured.json`; a missing file counts as empty.
+    """Read a measurement file, by default `queries/measured.json`.
+
+    If the file does not exist, return measurements without any query.
 
     Raises:
         RejectedError: the file is invalid.
@@ -354,7 +356,7 @@ def measurements(file: Path | None = None) -> Measurements:
 
 
 def list_queries(queries: Iterable[Query], note: str = "") -> Table:
-    """Return a table of queries with their parameters and the seconds on S6, S7 and S8."""
+    """Return a table of queries with their parameters and measured seconds on S6, S7 and S8."""
     seconds_columns = {f"seconds_{spec.lower()}": spec for spec in SIZES}
     known = measurements()
     rows = []

@@ -160,7 +160,7 @@ class Kind(NamedTuple):
     Attributes:
         expected: a description of valid values, for error messages.
         read: function that converts text or a Python value; raises ValueError for any other value.
-        sample: a valid value, with which a query is planned if no value is given.
+        sample: a value that ``read`` accepts, with which a query is planned if no value is given.
         check: function that raises an InputError if a value does not belong to a topology; None if
             values of this type do not belong to topologies.
         least: the smallest valid number, or None if there is no minimum.
@@ -253,7 +253,7 @@ class Type:
         return [self._convert(item) for item in given]
 
     def sample(self) -> Any:
-        """Return a valid value of this type, with which a query can be planned."""
+        """Return a value that `value` accepts, with which a query can be planned."""
         sample = KINDS[self.name].sample
         if self.least is not None:
             sample = type(sample)(self.least)
@@ -414,7 +414,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
     """Raise an InputError if a node, link or label pattern belongs to none of the named topologies.
 
-    Otherwise the server would return an empty result without giving the reason.
+    Without this check, the server would return an empty result and give no reason.
 
     Returns:
         The values; node labels have the form in which the graph stores them.

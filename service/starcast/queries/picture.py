@@ -139,8 +139,8 @@ def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None)
 
     Args:
         ports_of: function that returns a node's port to each neighbour.
-        ends: for each column of single nodes, a list with the rank of the row's node, or an empty
-            list for null.
+        ends: for each column of single nodes, a list with the rank of the node in this row; the
+            list is empty if the node is null.
         source: the other end of the link of a row with only one node; None for no link.
     """
     # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.

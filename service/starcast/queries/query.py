@@ -41,7 +41,7 @@ class Column(NamedTuple):
     Attributes:
         name: the name of the column.
         meaning: a description of the column.
-        type: the type of the values, which is declared only if the values are nodes or links.
+        type: the declared type of the values, or None. Only columns of nodes must declare it.
     """
 
     name: str
@@ -129,7 +129,10 @@ def _parse_field(name: str, text: str, *items: str) -> Any:
     # `int` alone would also accept signs, underscores and any number of digits.
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         message = "the revision is not a positive integer"
-        raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
+        raise InputError(
+            message,
+            hint="start with 1 in a new file, and increase the revision by 1 with every change",
+        )
     return int(text)
 
 
@@ -230,7 +233,7 @@ _PROBLEMS = (
 
 
 def check_reads_only(cypher: str, source: Path) -> None:
-    """Reject Cypher with clauses that write, with procedure calls, or with several statements.
+    """Reject Cypher that may write, reads files, calls procedures, or has several statements.
 
     Args:
         cypher: one statement, which may contain comments.
@@ -296,8 +299,9 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
         source: the file that error messages name.
 
     Raises:
-        InputError: the statement has clauses that write or calls a procedure; the text has several
-            statements; a parameter has no value; or a value belongs to no parameter.
+        InputError: `check_reads_only` rejects the statement, a parameter has no value, or a value
+            belongs to no parameter.
+        LimitError: the statement is too long, or its brackets are nested too deeply.
     """
     check_reads_only(statement, source)
     used = find_parameters(statement)
@@ -325,8 +329,9 @@ class Query:
         text: the text of the file, which is sent to the server with its comments.
 
     Raises:
-        InputError: the header is invalid, the Cypher statement writes, or its parameters differ
-            from the parameters in the header; the message names the file.
+        InputError: the header is invalid, `check_reads_only` rejects the Cypher statement, or its
+            parameters differ from those in the header; the message names the file.
+        LimitError: the text is too long, or its brackets are nested too deeply.
     """
 
     path: Path
@@ -349,7 +354,7 @@ class Query:
         _ = self._older  # checks the statement for older servers, if there is one
 
     def for_server(self, version: str) -> "Query":
-        """Return the query with its statement for a version of Neo4j, such as ``5.26.30``."""
+        """Return the query whose statement runs on a version of Neo4j, such as ``5.26.30``."""
         if self._older is None or _release(version) >= self._older[0]:
             return self
         return self._older[1]
@@ -407,6 +412,7 @@ class Query:
 
         Raises:
             InputError: the file cannot be read, or its query is invalid.
+            LimitError: the text is too long, or its brackets are nested too deeply.
         """
         try:
             text = read_text(path)

@@ -77,7 +77,8 @@ def certified_cut(
         constant += multiplier * (int(vector.sum()) % 2)
     total += int(multipliers[-1]) * sizes.astype(object)
     constant += int(multipliers[-1]) * (graph.nodes % 2)
-    # `linked` counts each link twice, from both ends. A link is cut if its z is -1.
+    # `linked` counts each link twice, once from each end. A link (u, v) is cut if y_u y_v = -1, so
+    # it contributes (1 - y_u y_v) / 2 to the cut.
     bound = Fraction(graph.links, 2) + Fraction(constant, denominator)
     diagonal = int(orbit[0, 0])
     for number in range(count):

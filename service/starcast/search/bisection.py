@@ -49,10 +49,10 @@ _SPECTRAL = 100
 _TOLERANCE = 1e-6
 #: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: Parameters of the local searches for violated inequalities: the possible numbers of nonzero
-#: entries of an initial vector, the possible sums of absolute entries at which a search ends, and
-#: the number of candidates for the first of the two entries that a step changes. The vectors that
-#: close the gap on S_6 have sums of more than 40.
+#: Parameters of the local searches for violated inequalities. They are the possible numbers of
+#: nonzero entries of an initial vector, the possible sums of absolute entries at which a search
+#: ends, and the number of candidates for the first of the two entries that a step changes. The
+#: vectors that close the gap on S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the search for a better bound
 #: ends.
@@ -62,7 +62,7 @@ _PATIENCE = 15
 def _second_eigenvalue(graph: Topology) -> float:
     """Return the second smallest Laplacian eigenvalue, or 0, a lower bound, for a large graph."""
     if graph.family == "star" and graph.n > 2:
-        return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
+        return 1.0  # the degree n - 1 minus the second largest adjacency eigenvalue, n - 2
     if graph.family == "hypercube":
         return 2.0
     if graph.nodes > _DENSE:
@@ -257,8 +257,8 @@ class _Program:
         The last multiplier does not belong to a vector, but to the condition that the halves differ
         by at most one node.
         """
-        # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
-        # and their sum is computed exactly.
+        # The rounded dual solution still proves a bound. Its terms no longer cancel, but the check
+        # of the certificate subtracts their tiny remainders, computed exactly, from the bound.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)

@@ -99,7 +99,7 @@ def clique_bound(graph: Topology) -> int:
     maximum over all ways in which parts can grow, without a limit on the number of parts.
 
     The bound is attained on S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2},
-    where `counting_bound` gives one round fewer.
+    where counting by degree gives one round fewer.
 
     Args:
         graph: S_{n,k}. The result is 0 for other topologies, and for cliques of more than 20 nodes.
@@ -270,7 +270,7 @@ class OnePortBroadcast(FormulaProblem):
         for now in range(1, values.shape[2]):
             for node, port in np.argwhere(values[:, :, now]).tolist():
                 receiver = table[node, port]
-                # The record omits transmissions to informed nodes, which the formula allows.
+                # The formula also allows transmissions to informed nodes, which the result omits.
                 if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                     informer[receiver], rounds[receiver] = node, now
         return self._as_witness(informer, rounds)

@@ -374,7 +374,7 @@ def _serve(
             connection.send(error)
 
 
-#: The input of a solver: the number of variables, the clauses, and the time limit in seconds.
+#: The input of a solver, as the number of variables, the clauses, and the time limit in seconds.
 _Work = tuple[int, list[list[int]], float]
 
 

@@ -239,5 +239,5 @@ class FaultDiameter(SearchProblem):
             "none",
             formula=path_formula(graph, paths),
             evidence={"paths": _as_array(paths)},
-            target=max(map(len, paths)),  # the number of nodes on the longest path: its links + 1
+            target=max(map(len, paths)),  # the proof excludes diameters above the longest path
         )

@@ -202,7 +202,7 @@ class EdgeDisjointTrees(FormulaProblem):
         for tree in range(trees):
             for node in range(nodes):
                 _add_node(formula, table, node, chosen[tree], within[tree], int(distances[node]))
-        # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
+        # The load of a link never exceeds the number of trees, so larger limits need no clauses.
         if congestion < trees:
             for node in range(1, nodes):
                 for port in range(graph.degree):
@@ -233,7 +233,7 @@ class EdgeDisjointTrees(FormulaProblem):
         for node in range(graph.nodes):
             _add_node(formula, table, node, chosen, within, int(distances[node]))
         # If a port leads from node v to w, the image of the port leads from the image of v to the
-        # image of w. The array holds this image for each node v and port.
+        # image of w. The array contains this image for each node v and port.
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):
@@ -320,8 +320,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
-            # These groups are so small that a product of twenty random generators is nearly a
-            # uniformly random element.
+            # `fixing` generates a small group, the automorphisms that fix node 0. A product of
+            # twenty random generators is nearly a uniformly random element of this group.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
@@ -358,7 +358,8 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
-    # Here ``powers`` holds the node images under the power that maps each class to itself.
+    # Now ``powers`` contains the images of all nodes under the power of the automorphism that maps
+    # each class to itself.
     leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
     moved = number[images[leaders]]
     columns = [np.unique(orbits(len(leaders), [moved]))]

@@ -23,11 +23,11 @@ from starcast.topologies import Topology
 _LENGTHS = (4, 6, 8)
 #: Probability of keeping an exchange that adds a cycle, while many cycles are left.
 _NOISE = 0.002
-#: An exchange that does not change the number of cycles adds variety, but all nodes of the changed
-#: cycles must be renumbered. Up to this mean cycle length, every such exchange is kept; above this
-#: length, the longer the cycles, the fewer such exchanges are kept.
+#: Mean cycle length up to which every exchange that does not change the number of cycles is kept.
+#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So above
+#: this length, the longer the cycles, the fewer of these exchanges are kept.
 _CHEAP = 800
-#: Limits for quotients: the maximum number of nodes, and the number of translations tried.
+#: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 

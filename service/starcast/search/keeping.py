@@ -37,7 +37,8 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # If the evidence is a second solver, generating a proof took too long before, and would again.
+    # If the evidence is the result of a second solver, generating a proof took too long before, and
+    # would take too long again.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":

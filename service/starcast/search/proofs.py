@@ -45,7 +45,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Verification
 from starcast.topologies import topology
 
-#: A proof's time limit: this multiple of the search's time limit, with a minimum in seconds.
+#: A proof may take `_FACTOR` times the time limit of the search, and at least `_LEAST_SECONDS`.
 _FACTOR, _LEAST_SECONDS = 10, 60
 #: Maximum size of an LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9

@@ -7,7 +7,7 @@ need only an address start fast.
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: Roles of a PostgreSQL server: the owner migrates the tables, the writer stores and deletes rows,
+#: Roles of a PostgreSQL server. The owner migrates the tables, the writer stores and deletes rows,
 #: and the reader reads rows.
 Role = Literal["owner", "writer", "reader"]
 ROLE_NAMES: dict[Role, str] = {

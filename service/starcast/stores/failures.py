@@ -25,7 +25,7 @@ from starcast.support.log import redact
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 #: Modules that define subclasses of OSError for failed connections.
 _NETWORK_MODULES = {"socket", "ssl", "urllib", "http"}
-#: Exceptions of file decoders.
+#: Exceptions that decoders raise for damaged files.
 _DAMAGED = (
     *(csv.Error, JSONDecodeError, TOMLDecodeError, zipfile.BadZipFile, zlib.error, ParseError),
     *(UnicodeError, EOFError),

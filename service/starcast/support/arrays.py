@@ -19,10 +19,10 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 #: Integers of any width and sign, such as a column of a schedule's rows.
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
-#: A boolean mask: True for the selected entries of another array.
+#: A boolean mask, which is True for the selected entries of another array.
 Mask = NDArray[np.bool_]
 
-#: Maximum size of an array in bytes: enough for all trees on S11, or one tree on S12.
+#: Maximum size of an array in bytes, enough for all trees on S11, or one tree on S12.
 MAX_ARRAY = 500 * MB
 #: Maximum size of an array header, in bytes.
 _HEADER = 2**16
@@ -80,8 +80,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking the array's size against them.
 
         Raises:
-            ValueError: the array is missing or encrypted, has an unsupported format, holds pickled
-                objects, or does not have the size that its header states.
+            ValueError: the array is missing or encrypted, has an unsupported format, contains
+                pickled objects, or does not have the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:

@@ -81,7 +81,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
-        raise InputError(f"{target} is a folder", hint="name a file in this folder")
+        raise InputError(f"{target} is a folder", hint="specify a file in this folder")
     try:
         with _open_stream(target) or atomic_replace(target, mode=0o666) as file:
             yield file
@@ -144,7 +144,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder within the context; wait first if another process has locked it.
 
     The lock is on the file ``.lock`` in the folder. The kernel releases the lock even if the
-    process is killed.
+    process is killed. On a file system without locks, nothing is locked.
 
     Raises:
         OSError: the lock file cannot be created.

@@ -24,8 +24,9 @@ LARGEST = 10**30
 #: Words that users can write instead of a number. ``best`` is the number of segments for which the
 #: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the centre as root: the node with the smallest distance to its furthest node. The
-#: word keeps this meaning if a node has the label ``centre``; users specify such a node by rank.
+#: The word for the centre as root, which is the node with the smallest distance to its furthest
+#: node. The word keeps this meaning even if a node has the label ``centre``; users specify such a
+#: node by rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -92,7 +93,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
 
 
 def read_seed(value: str | float, axis: str = "seed") -> int:
-    """Return a seed for `numpy.random.default_rng`.
+    """Return a random seed from user input, for `numpy.random.default_rng`.
 
     Raises:
         InputError: the input is not an integer from 0 to `MAX_SEED`.

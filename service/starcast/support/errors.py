@@ -2,7 +2,7 @@
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
 do. The class of an error determines the command's exit code. Messages may quote any
-input, because this module escapes control characters in them and shortens long input.
+input, because this module escapes unprintable characters in them and shortens long input.
 """
 
 import errno
@@ -52,7 +52,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def clean_message(text: str) -> str:
-    """Return a message on one line, with control characters escaped and long input shortened."""
+    """Return a message on one line: unprintable characters are escaped, long input is shortened."""
     echoes_shortened = _LONG_ECHO.sub(lambda echo: shorten(echo.group(), _MAX_ECHO), escape(text))
     return shorten(echoes_shortened, _MAX_LENGTH)
 
@@ -93,13 +93,13 @@ class NotFoundError(StarcastError):
 
 
 class UnavailableError(StarcastError):
-    """A server cannot be reached or refuses the login: start it, or name another server."""
+    """A server or a package is not available: start the server, or install the package."""
 
     exit_code = 4
 
 
 class BusyError(StarcastError):
-    """Another process holds a lock: wait, then try again."""
+    """Another process holds a lock, or a server is busy: wait, then try again."""
 
     exit_code = 5
 

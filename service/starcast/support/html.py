@@ -28,8 +28,8 @@ _PAGES = Path(__file__).parent / "pages"
 STATIC = _PAGES / "static"
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A symbol with a subscript: one or two letters before the subscript, like T_s or S_{n-1}, or
-#: capitals in the subscript. Other names with underscores, such as ``message_bytes``, are column
+#: A symbol with a subscript. It has one or two letters before the subscript, like T_s or S_{n-1},
+#: or capitals in the subscript. Other names with underscores, such as ``message_bytes``, are column
 #: names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
@@ -75,8 +75,8 @@ def inline_files(page: str, data: str = "") -> str:
         f"script-src '{_digest(script)}'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    # Links to styles, scripts and the icon are removed, because the security policy blocks them and
-    # the browser would report errors.
+    # Links to styles and scripts are removed, and the icon is replaced by an empty one, because the
+    # security policy blocks these files and the browser would report errors.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
     # The policy is inserted early, because it applies only to the elements that follow it.

@@ -18,7 +18,7 @@ from starcast.support.errors import UnavailableError
 
 #: The prefix of starcast's environment variables.
 PREFIX = "STARCAST_"
-#: The environment variable that holds the path of the settings file.
+#: The environment variable that contains the path of the settings file.
 CONFIG = f"{PREFIX}CONFIG"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _METADATA = (".dist-info", ".egg-info")

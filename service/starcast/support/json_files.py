@@ -32,7 +32,7 @@ Moment = Annotated[
 #: A tuple whose values have one type. Validation stops at the first invalid value, because a long
 #: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object: pydantic would create an error per unknown key.
+#: Maximum number of keys in a JSON object, because pydantic would create an error per unknown key.
 MAX_KEYS = 64
 
 
@@ -110,7 +110,8 @@ def parse_json(data: bytes, source: object) -> Any:
     """Return the value of a JSON text; see `decode_text` for its encoding.
 
     Raises:
-        ValueError: the text is not JSON, is nested too deeply, or contains a constant such as NaN.
+        ValueError: the text is not JSON, is nested too deeply, or contains a constant such as NaN,
+            the character NUL or an unpaired surrogate.
         LimitError: the Python objects would take too much memory.
     """
     text = decode_text(data)

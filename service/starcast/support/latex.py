@@ -181,7 +181,7 @@ class _Column:
 
 
 def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Omit ``spare`` columns until the others fit into ``room`` points; return the others."""
+    """Return the columns that remain if ``spare`` columns are omitted until ``room`` suffices."""
     em, space = _SMALL
     kept = list(grid)
     for name in spare:

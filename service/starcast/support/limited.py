@@ -103,7 +103,7 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     """
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
-        f"{source} holds more than {size}, the limit for such a file",
+        f"{source} contains more than {size}, the limit for such a file",
         hint="divide the content into several files; if the file itself is much smaller, it is "
         "damaged",
     )
@@ -272,6 +272,7 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its compression method is unsupported.
     """
-    # Check first: creating the decompressor in `zipfile` might already allocate this memory.
+    # The method is checked before `zipfile` opens the member, because creating the decompressor
+    # might already allocate this memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted, or its compression is not supported")

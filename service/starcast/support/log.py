@@ -87,11 +87,17 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # The level of the logger is never raised, because a handler of the calling program may need
-    # records of a lower level than the log file.
-    LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
+    lower_level(handler.level)
     _target = target
     return None
+
+
+def lower_level(level: int) -> None:
+    """Let the logger accept events from a level on, without excluding events of lower levels.
+
+    A handler of the calling program may need events of a lower level than the log file.
+    """
+    LOGGER.setLevel(min(level, LOGGER.getEffectiveLevel()))
 
 
 def stop() -> None:

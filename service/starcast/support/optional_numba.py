@@ -28,5 +28,5 @@ except InputError:
 
 
 def as_workspace(array: NDArray[Any]) -> Any:
-    """Return an array in the fastest form for loops: contiguous if compiled, else a list."""
+    """Return an array in its fastest form: contiguous for compiled loops, else a list."""
     return np.ascontiguousarray(array) if IS_COMPILED else array.tolist()

@@ -70,8 +70,8 @@ class Run(Parameters):
     costs: tuple[RunCost, ...] = ()
     id: int | None = None
 
-    # Two runs with the same parameters are different runs. Runs are used as dictionary keys, and
-    # hashing the fractions in a run would take longer than matching runs.
+    # Two runs with the same parameters are different runs, so runs are compared by identity. This
+    # also makes them fast dictionary keys; hashing the fractions in a run would take long.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 

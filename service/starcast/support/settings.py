@@ -38,7 +38,7 @@ _MESSAGES = {
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _DAY = 86_400
-#: URI parameters that hold a password or the path of a password file.
+#: URI parameters that contain a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
 #: The beginning of a URI up to its password. SQLAlchemy allows passwords with characters such as /
 #: and #, so this pattern does too.
@@ -167,6 +167,7 @@ class Settings(BaseModel):
 
         Raises:
             InputError: a value is invalid, or the settings file is unreadable or has unknown keys.
+            LimitError: the settings file is too large.
         """
         given = {name: value for name, value in flags.items() if value is not None}
         sources = {"file": _read_file(), "environment": _read_environment(), "flag": given}
@@ -250,7 +251,7 @@ def _read_environment() -> dict[str, str]:
 
 
 def _read_file() -> dict[str, Any]:
-    """Return the settings from the settings file; /dev/null counts as an empty file."""
+    """Return the settings from the settings file; {} if the path is /dev/null or no file exists."""
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(

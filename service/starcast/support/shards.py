@@ -2,7 +2,7 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
-all shards. The files are accepted only if together they hold every result of one job exactly once,
+all shards. They are accepted only if together they contain each result of one job exactly once,
 and if the code version that merges the files has also computed all results.
 """
 
@@ -180,7 +180,7 @@ def merge_shards(
         result: the pydantic model of a task's result.
 
     Raises:
-        InputError: a file cannot be read, is damaged or holds a shard of a job of another kind, or
+        InputError: a file cannot be read, is damaged or is a shard of another kind of job, or
             the files are not exactly the shards of one job.
         LimitError: a file exceeds the size limit for shards.
         RejectedError: the code that computed a shard differs from the code of this process.

@@ -47,7 +47,7 @@ def with_numbers(row: Mapping[str, Any]) -> Row:
 
 
 def rounded(value: Fraction | None) -> float | None:
-    """Return a number rounded to three decimal places; None stays None."""
+    """Return a fraction as a float rounded to three decimal places; None stays None."""
     return None if value is None else round(float(value), 3)
 
 

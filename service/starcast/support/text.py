@@ -90,7 +90,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
 def is_numeric(values: Iterable[object]) -> bool:
     """Return whether all values of a column are numbers or None, and at least one is a number.
 
-    Booleans do not count as numbers, because tables show Booleans as words.
+    Booleans are not treated as numbers, because tables show them as words.
     """
     types = {type(value) for value in values if value is not None}
     return bool(types) and all(
@@ -129,7 +129,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
     Floats from 1000 on are rounded to integers, others to three significant digits. Items of lists
-    are separated by spaces. None becomes an empty string.
+    are separated by spaces. None becomes an empty string, True "yes" and False "no".
 
     Args:
         exact: whether to write floats with 15 significant digits, for machine-readable output.
@@ -154,7 +154,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support: the argument ``default`` of `json.dumps`."""
+    """Convert a value that JSON does not support, as the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

@@ -22,15 +22,15 @@ Collective = Literal[
     "reduce-scatter",
     "allreduce",
 ]
-#: The port models: in a step, a node may use all ports, or send one packet and receive one packet.
+#: The port models. In a step, a node may use all ports, or send one packet and receive one packet.
 Ports = Literal["all", "one"]
-#: The execution models: all packets of a step start together, or each packet starts when it can.
+#: The execution models. All packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Lower bounds that are computed only on request: from all cuts, or by a linear program.
+#: Lower bounds that are computed only on request, from all cuts or by a linear program.
 RequestedBound = Literal["cut", "lp"]
 
-#: File formats to which schedules, topologies and forests can be exported for other tools.
+#: The formats to which schedules can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 #: The kinds of plug-ins that `starcast new` writes.
 PluginKind = Literal["construction", "algorithm", "family"]
@@ -60,14 +60,14 @@ def is_network_path(text: str) -> bool:
 
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
-#: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.
+#: The simulators for which GOAL files are written, LogGOPSim itself and its copy in ATLAHS.
 GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
 #: The parameter whose values are equal, if possible, in the two runs that a comparison pairs.
 PairedBy = Literal["message_units", "segments"]
-#: A plot of a comparison: time against message size, or links busy in each step.
+#: The plots of a comparison, which show time against message size or the links busy in each step.
 Plot = Literal["time", "links"]
 
 
@@ -128,8 +128,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The result of verifying a record: the best known object of a problem, and a bound that no object
-#: can beat. For each of these results, the object itself (the witness) was checked.
+#: The result of verifying a record, which states the best known object of a problem, and a bound
+#: that no object can beat. For each of these results, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
 #: * ``not made again``: the bound has a proof for the correct formula, but the proof was not

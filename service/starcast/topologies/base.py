@@ -91,7 +91,8 @@ class Topology(Displayable, ABC):
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
     capacity_unit: float = 1.0
-    #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
+    #: Whether the table of neighbours is kept if it is small. Topologies of plug-ins do not keep
+    #: it, because another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
@@ -352,7 +353,7 @@ class Topology(Displayable, ABC):
             int32 ``[nodes]``.
 
         Raises:
-            InputError: the topology has no translations.
+            InputError: the topology has no translations, or the root does not exist.
         """
         raise InputError(
             f"{self.spec} has no translations: its nodes need not be equivalent",
@@ -535,7 +536,7 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
 def describe_links(topology: Topology) -> dict[str, Any]:
     """Return the distinct capacities and latencies of links, and the capacity unit, by name.
 
-    The result is empty if all links have capacity 1 and latency 0.
+    Capacities and their unit are omitted if all capacities are 1, latencies if all are 0.
     """
     if topology.has_equal_links:
         return {}
@@ -582,7 +583,7 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # A node without a link at a port is its own neighbour there.
+    # At a port without a link, a node is its own neighbour, so the loop may have found such a port.
     ports[sender == receiver] = 0
     return ports
 

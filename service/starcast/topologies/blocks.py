@@ -44,7 +44,7 @@ class _Blocks(NamedTuple):
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
     def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
-        """Return the rank of each suffix pattern among a block's patterns, int32 ``[count]``."""
+        """Return the index of each suffix in its block, given its pattern, int32 ``[count]``."""
         rows = (patterns + 1).astype(np.uint8)
         return permutations.arrangement_rank(rows, self.rest.shape[1])
 
@@ -117,7 +117,7 @@ class NodeArray:
 
 
 class Neighbours(NodeArray):
-    """The neighbour of each node across a port."""
+    """The rank of each node's neighbour across a port."""
 
     dtype = np.int32
 
@@ -191,6 +191,8 @@ def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp], Ranks]:
     """Return how crossing a port changes the first symbol and the pattern of the suffix.
 
+    A pattern has the indices of a suffix's symbols among the symbols that the prefix lacks.
+
     Args:
         n: the number of symbols.
         k: the length of labels.
@@ -212,7 +214,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
-    """Return, for each suffix pattern, the symbol ``steps`` places after the label's first symbol.
+    """Return, for each node of a block, the symbol ``steps`` places after the first symbol.
 
     Places are counted cyclically through the sorted first symbols of the node's clique: the nodes
     whose labels agree in all but the first symbol. ``smaller`` is the number of symbols that the
@@ -235,7 +237,7 @@ def _order(values: NDArray[np.integer]) -> Perms:
 
 
 class _Relabelling(NodeArray):
-    """The base of arrays that need the rank of each suffix pattern after its symbols are renamed.
+    """The base class of arrays that rename the symbols of suffixes and rank the renamed suffixes.
 
     Subclasses set ``_order``: for each block, the new index of each symbol that the prefix lacks.
     """
@@ -260,7 +262,7 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n, a relabelling of the rest permutes the patterns, so one table holds all results.
+        # In S_n, a relabelling of the rest permutes the patterns, so one table has all results.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -297,8 +299,8 @@ class Distances(_Relabelling):
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = _through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
-        # A symbol of the rest becomes s if the path from it ends at suffix position s. Symbols
-        # whose paths end outside the label get the higher numbers.
+        # Each symbol of the rest is renamed to the suffix position at which its path through the
+        # prefix ends. Symbols whose paths end outside the label get the higher numbers.
         self._order = _order(exits)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
@@ -411,7 +413,10 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle i -> row[i] of ``start``; -1 if the path is open."""
+    """Return the smallest index on the cycle i -> row[i] that contains ``start``.
+
+    The result is -1 if ``start`` is not on a cycle.
+    """
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

@@ -27,7 +27,7 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The characters of residues in labels; if all sides are small enough, one per residue.
+#: The digits of residues in labels. If there are enough digits, a residue has only one digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 #: The maximum size of a subgroup, because all elements are kept in memory.
@@ -140,7 +140,7 @@ class SignedPermutations(Permutations):
     A negative position in a generator changes the sign of the symbol that it moves.
     """
 
-    largest = 9  # the ranks are int32
+    largest = 9  # ranks are int32, and 10! * 2^10 nodes would exceed their range
     generator = "a permutation of the positions 1 to {n} with signs, but not the identity"
 
     @property
@@ -175,7 +175,10 @@ class SignedPermutations(Permutations):
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """Return the inverse: if symbol s is at position p, it has p, with s's sign, at |s|."""
+        """Return the inverse of a group element.
+
+        For each signed symbol s at position p, the inverse has p, with the sign of s, at |s|.
+        """
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
@@ -297,7 +300,7 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Maximum number of generators: each has a port, and ports are uint8 numbers from 2 on.
+#: Maximum number of generators, because each has a port, and ports are uint8 numbers from 2 on.
 MAX_GENERATORS = 254
 
 
@@ -310,7 +313,8 @@ class Subgroup(Permutations):
         generators: the generators, as elements of ``whole``.
 
     Raises:
-        InputError: the generators generate too many elements; the message gives the limit.
+        InputError: the generators generate too many elements. The elements are generated when they
+            are first needed, so this error is raised only then.
     """
 
     whole: Permutations | Residues
@@ -387,8 +391,9 @@ class CayleyGraph(Topology):
             `Subgroup`, nodes are only the elements that the generators generate.
 
     Raises:
-        InputError: the generators are not distinct elements of the group, one generator is the
-            identity, or the inverse of a generator is missing.
+        InputError: the number of generators or their length is out of range, the generators are not
+            distinct elements of the group, one generator is the identity, the inverse of a
+            generator is missing, or a `Subgroup` has too many elements.
 
     Example:
         >>> CayleyGraph("P3", "pancake", [[2, 1, 3], [3, 2, 1]]).diameter
@@ -501,7 +506,8 @@ def check_generators(
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
-        InputError: a generator is malformed or repeated, or its inverse is missing.
+        InputError: the number of generators or their length is out of range, or a generator is
+            malformed or repeated, is the identity, or lacks its inverse.
     """
     try:
         given = [tuple(int(value) for value in generator) for generator in generators]

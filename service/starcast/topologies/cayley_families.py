@@ -63,7 +63,7 @@ class Hypercube(Topology):
         rank = self.node(root)
         self._require_memory(1, "distances")
         out = np.full(self.nodes, rank.bit_count(), dtype=np.uint8)
-        for bit in range(self.n):  # appends the nodes 2^bit .. 2^(bit+1) - 1
+        for bit in range(self.n):  # sets the distances of nodes 2^bit .. 2^(bit+1) - 1
             half = 1 << bit
             out[half : 2 * half] = out[:half] - 1 if rank & half else out[:half] + 1
         return out

@@ -13,7 +13,7 @@ from itertools import pairwise
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 
-#: A side of a node: its entry or its exit.
+#: A side of a node, which is its entry or its exit.
 _Side = tuple[int, bool]
 _ENTRY, _EXIT = False, True
 
@@ -47,8 +47,8 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]:
     """Find the fewest inner nodes whose removal separates two nodes.
 
-    If a link joins the two nodes, it is removed too. The result then has one node less than the
-    number of disjoint paths.
+    If a link joins the two nodes, it is removed too. The result then has one node fewer than
+    there are disjoint paths.
 
     Args:
         topology: the topology that contains the two nodes.
@@ -114,8 +114,8 @@ class _Flow:
     def cut(self) -> set[int]:
         """Return a minimum cut, which consists of one inner node of each path with several links.
 
-        This is the node of the path at which the last search stopped: the sides that the search
-        reached come before all other sides of the path.
+        This is the first node of which the last search did not reach both sides, or the last inner
+        node if the search reached both sides of all inner nodes.
         """
         cut = set()
         for path in self.paths():

@@ -34,8 +34,8 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
-#: characters that belong neither to a spec nor to the syntax of regular expressions.
+#: Parts that a pattern must not contain. They are escapes of characters that a spec cannot contain,
+#: and characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
@@ -70,7 +70,7 @@ def family(
     The function is called with the numbers in a spec. If it returns links, these are pairs of
     labels, or an array ``[links, 2]``. A link may occur several times, in either direction. Ports
     are the colours of a link colouring; see `starcast.network`. Nodes with certain first letters
-    can be declared as ``switches``.
+    can be declared as ``switches``. The function may also return a complete `Topology`.
 
     For Cayley graphs, the function returns the generators, by default permutations of 1..n. A node
     x is linked to (x[g_1], .., x[g_n]) for every generator g, over the ports 2, 3, ... in the order
@@ -84,10 +84,10 @@ def family(
     Args:
         name: lower-case words joined by hyphens.
         pattern: a regular expression that matches the specs, such as ``P(\d+)``; its groups match
-            the numbers. A
-            spec has at most 50 characters: ASCII letters, digits, commas, periods, underscores,
-            plus signs and hyphens, even if the pattern also matches other strings. A spec that ends
-            with a hyphen and six hexadecimal digits is that of a network, never of a family.
+            the numbers. A spec has at most 50 characters: ASCII letters, digits, commas, periods,
+            underscores, plus signs and hyphens, even if the pattern also matches other strings. A
+            spec that ends with a hyphen and six hexadecimal digits is that of a network, never of a
+            family.
         source: the paper that defines the family.
         noun: the plural noun for the graphs in messages, such as ``pancake graphs``; it ends in s.
         spelling: a description of valid specs for messages, such as ``P2 to P12 for a pancake
@@ -186,7 +186,7 @@ def _are_links(values: Any) -> bool:
 
 
 def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]:
-    """Return the compiled pattern of a family.
+    """Check and compile the regular expression that the specs of a family match.
 
     Raises:
         InputError: the pattern is malformed, has no group, contains a character that no spec can
@@ -365,7 +365,10 @@ def normalize_id(artifact_id: str) -> str:
 
 
 def count_nodes(spec: str) -> int:
-    """Return the number of nodes of a stored topology, or 0 if its plug-in is not loaded."""
+    """Return the number of nodes of a topology.
+
+    The result is 0 if the spec is unknown, for example because a plug-in is not loaded.
+    """
     try:
         return topology(spec).nodes
     except InputError:

@@ -60,8 +60,8 @@ def push_flow(
                     end += 1
         if not is_reached or total >= limit:
             return total
-        # From here on, `queue` holds the links of a path to the target; `turn` holds the next link
-        # of each node.
+        # From here on, `queue` contains the links of a path to the target; `turn` contains the next
+        # link of each node.
         length, node = 0, target
         while total < limit:
             if supply[node] > 0:

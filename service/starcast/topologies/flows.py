@@ -6,10 +6,10 @@ the maximum flow from one node to another is the largest number of paths that sh
 1956).
 
 The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
-spanning trees from this root (Edmonds 1973). If every link has the same capacity in both
-directions, which is the case on every topology today, this number is the same for all roots. The
-links that enter a set of nodes then have the same total capacity as the links that leave the set,
-so a cut imposes the same limit on flows from a root inside the set and from a root outside.
+spanning trees rooted there (Edmonds 1973). If every link has the same capacity in both directions,
+as on all topologies of starcast, this number is the same for all roots. The links that enter a set
+of nodes then have the same total capacity as the links that leave the set, so a cut imposes the
+same limit on flows from a root inside the set and from a root outside.
 """
 
 from collections.abc import Callable
@@ -67,14 +67,15 @@ class Arcs(NamedTuple):
 def link_connectivity(topology: Topology) -> int:
     """Return the smallest number of links whose removal disconnects a topology.
 
-    This is also the maximum number of arc-disjoint spanning trees from any root (Edmonds 1973).
+    This is also the maximum number of arc-disjoint spanning trees with any common root (Edmonds
+    1973).
 
     Example:
         >>> link_connectivity(topology("Mesh3x4"))
         2
     """
     if topology.has_translations:
-        return topology.degree  # Mader 1971
+        return topology.degree  # by Mader 1971, as there are translations
     return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
 
 

@@ -189,7 +189,8 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
 def fat_tree(k: int) -> LabelPairs:
     """Yield the links of a fat tree of hosts (h) and k-port switches.
 
-    The switches are on three levels: edge (e), aggregation (a) and core (c).
+    The switches are on three levels: edge (e), aggregation (a) and core (c). The letters in
+    parentheses are the first letters of labels.
 
     Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
     of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
@@ -218,7 +219,8 @@ def slim_fly(q: int) -> LabelPairs:
     # The powers of a primitive root are all numbers from 1 to q-1.
     roots = ([pow(root, exponent, q) for exponent in range(q - 1)] for root in range(2, q))
     powers = next(row for row in roots if len({*row}) == q - 1)
-    # The sets of distances are closed under negation, also for q = 4w - 1.
+    # The set of distances must contain -d modulo q for each of its elements d. If q = 4w - 1, the
+    # parity of the exponents is therefore reversed in the second half of the powers.
     half = (q - 1) // 2 if q % 4 == 3 else q
     even = {power for i, power in enumerate(powers) if i % 2 == (i >= half)}
     odd = {power * powers[1] % q for power in even}
@@ -237,10 +239,10 @@ def slim_fly(q: int) -> LabelPairs:
     sizes=range(4, 50_001),
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
-    """Return the links of a connected random graph with n nodes of the given degree."""
+    """Return the links of a connected graph with n nodes of the given degree, drawn by the seed."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
-            f"no random regular graph has {n:,} nodes of degree {degree}",
+            f"out of range for a random regular graph: {n:,} nodes of degree {degree}",
             hint=f"use a degree of at least 3 and below n, with n times the degree even and at most"
             f" {2 * MAX_LINKS:,}",
         )
@@ -256,9 +258,9 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 
 
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
-    """Return links that join random pairs of ends, of which each node has ``degree``.
+    """Return the links that result from joining random pairs of link ends.
 
-    There are too few links if the last ends cannot be paired.
+    Each node has ``degree`` ends. There are too few links if the last ends cannot be paired.
     """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from starcast.support.errors import LimitError
 
-#: Bytes per node that building or verifying trees needs in addition to the trees themselves: an
+#: Bytes per node that building or verifying trees needs in addition to the trees themselves, for an
 #: array of ranks (int32) and an array of distances (uint8).
 _WORKING_BYTES = 5
 

@@ -56,7 +56,7 @@ class Necklaces(NamedTuple):
     Attributes:
         leader: the lowest rank in the node's necklace.
         period: the number of nodes in the necklace.
-        turns: the number of rotations R that map the leader to the node.
+        turns: the smallest number of rotations R that map the leader to the node.
     """
 
     leader: Ranks
@@ -153,10 +153,11 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, the number of rotations that map its necklace's generator to it.
+    """Return the displacement of every node, given the necklaces and the numbers of cycles.
 
-    A necklace's generator is its node with the smallest number in ``cycle``; if several nodes have
-    this number, the node with the lowest rank.
+    The displacement is the smallest number of rotations that map the generator of the node's
+    necklace to the node. The generator is the necklace's node with the smallest number in
+    ``cycle``; if several nodes have this number, the node with the lowest rank.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))
@@ -170,7 +171,8 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
     """Encode the cycle (2 a b ..) of each node as a number with digits a b .., int64 ``[count]``.
 
-    All numbers have the same number of digits, so they sort in the order of the cycles.
+    All numbers have the same number of digits, so they sort in the order of the cycles. Nodes with
+    2 in position 2 get the largest int64.
     """
     n = perms.shape[1]
     cycle = np.zeros(len(perms), dtype=np.int64)

@@ -22,7 +22,7 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 
 #: Attributes of links with capacities and latencies; see `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes that hold a label, or a position; see `starcast.network`.
+#: Attributes of nodes that contain a label or a position; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -39,8 +39,9 @@ class LinkList(NamedTuple):
         attributes: the attributes of each node; empty if nodes have none.
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
-        capacity_unit: the capacity in the source that corresponds to a capacity of 1 in this list,
-            or None. With a capacity unit, integer capacities are not scaled.
+        capacity_unit: the capacity in the source that corresponds to a capacity of 1 in this list.
+            None if this list has the capacities of the source; then they may be scaled even if all
+            are integers.
     """
 
     nodes: Sequence[str]
@@ -81,8 +82,9 @@ def build_network(
         The network, whose spec is valid in this process from now on.
 
     Raises:
-        InputError: the graph is empty, not connected or directed, or has a link from a node to
-            itself; a node has more than 253 links; or the name is malformed.
+        InputError: the graph is empty or not connected, a directed link has no reverse, a link
+            joins a node to itself, a node has more than 253 links, or a capacity, a latency, a
+            switch or the name is invalid.
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
@@ -453,7 +455,7 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
 
 
 def _find_switches(links: LinkList) -> list[int]:
-    """Return the indices of the nodes whose attribute ``switch`` is true."""
+    """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes."""
     values = [str(node.get("switch", "")).lower() for node in links.attributes]
     return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
 

@@ -42,7 +42,7 @@ _LONGEST_LABEL = 40
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
 #: Characters of titles that a store, a page or a terminal cannot show.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-#: The maximum degree: ports are uint8, and a colouring may need one port more than the degree.
+#: The maximum degree. Ports are uint8, and a colouring may need one port more than the degree.
 MAX_DEGREE = 253
 #: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
@@ -55,7 +55,7 @@ _MAX_FOLLOWED = 10**8
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes for building a network: per link, and per node and port.
+#: Memory in bytes for building a network, per link, and per port of a node.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
 _DAMAGED = "get the network again from its source, because the stored network is damaged"
@@ -99,6 +99,7 @@ class Network(Topology):
         InputError: a link joins a node to itself, a node has too many links, the graph is empty or
             not connected, fewer than two nodes are endpoints, or given labels, ports, capacities
             or latencies are invalid.
+        LimitError: the network does not fit into memory.
     """
 
     family = "network"

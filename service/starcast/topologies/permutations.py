@@ -21,7 +21,7 @@ from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
 from starcast.support.text import pluralize
 
-#: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
+#: The characters of the symbols in labels. SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 #: The character of each symbol in labels whose smallest symbol is 0.
 _SYMBOLS_FROM_0 = f"0{SYMBOLS[:-1]}"
@@ -29,8 +29,8 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: Maximum number of rows of a kept table of arrangements: a look-up of a few arrangements is faster
-#: than a computation.
+#: Maximum number of rows of a table of arrangements that is kept, because looking up a few
+#: arrangements is faster than computing them.
 _MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
@@ -48,7 +48,7 @@ def unrank(n: int, ranks: ArrayLike) -> Perms:
 
 
 def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
-    """Return the arrangements of ``length`` symbols with the given ranks.
+    """Return the arrangements of ``length`` symbols of 1..n with the given ranks.
 
     Returns:
         uint8 ``[count, length]``.
@@ -130,7 +130,7 @@ def composition_table(m: int) -> NDArray[np.int16]:
         Read-only int16 ``[m!, m!]``, indexed by the ranks of h and p.
     """
     perms = table(m)
-    # int16 holds the 7! ranks; the table of m = 7 has 25 million entries.
+    # int16 is large enough for 7! ranks, and saves memory: for m = 7 there are 25 million entries.
     out = np.empty((len(perms), len(perms)), dtype=np.int16)
     for row, outer in enumerate(perms):
         out[row] = rank(outer[perms] + np.uint8(1))
@@ -211,8 +211,8 @@ def labels_from(first: int) -> Iterator[None]:
     and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
     data always start at 1, so stores must be used outside the context.
 
-    Args:
-        first: the smallest symbol, 0 or 1.
+    Raises:
+        InputError: ``first`` is neither 0 nor 1.
     """
     if first not in (0, 1):
         raise InputError(f"the smallest symbol of labels cannot be {first}", hint="use 0 or 1")

@@ -2,11 +2,12 @@
 
 The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
 
-The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
-2..k exchange positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called residual:
-they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a clique. Port
-k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the clique. Every
-port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+The nodes p of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Port
+i = 2..k exchanges positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called
+residual: they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a
+clique. Port k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the
+clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port
+k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
 `starcast.topologies.blocks`.
@@ -289,7 +290,7 @@ def _nk_star(n: int, k: int) -> NkStar:
     return NkStar(n, k)
 
 
-#: The coefficients of a polynomial: entry d counts the arrangements at distance d.
+#: The coefficients of a polynomial, of which entry d counts the arrangements at distance d.
 Polynomial = list[int]
 
 
@@ -338,8 +339,8 @@ def _chains(positions: int, externals: int) -> Polynomial:
         return [1]
     counts = [0] * (2 * positions + 2)
     for beta in range(1, min(positions, externals) + 1):
-        # Lah number: the divisions into beta sequences, each of which begins with its own
-        # external symbol.
+        # A Lah number, which counts the divisions of the positions into beta sequences. Each
+        # sequence begins with its own external symbol.
         sequences = comb(positions - 1, beta - 1) * perm(positions, positions - beta)
         counts[positions + beta + 1] = sequences * perm(externals, beta)
     return counts

@@ -69,7 +69,7 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
     The displacement d of a node is the smallest number of rotations that map the generator of its
     necklace to the node. The root's branch across dimension d+2 has the nodes of displacement d. So
-    the branch across dimension 2 has one node of every necklace.
+    the branch across dimension 2 has one node of every necklace but the identity's.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """

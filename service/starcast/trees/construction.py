@@ -410,8 +410,9 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
     """Return the dimension to the parent of each node, given the nodes' numbers m = 0, 1, 2, ..
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
-    Consecutive numbers cycle through all n-1 dimensions. As a result, the subtrees of the root's
-    children differ in size by at most one node.
+    Consecutive numbers cycle through all n-1 dimensions. As a result, the links of a step of a
+    multinode broadcast have different dimensions (section 3.2), and the subtrees of the root's
+    children in the balanced tree differ in size by at most one node (section 5.1).
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
     """

@@ -51,7 +51,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
     Raises:
         InputError: the construction is not a string, the arguments are not a mapping to strings and
-            integers, or parsing the resulting id would give other values.
+            integers, their text is too long, or parsing this text would give other values.
     """
     if not isinstance(arguments, Mapping):
         raise InputError(
@@ -122,6 +122,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read, is not a forest file, is damaged, or has an unknown
             version.
+        LimitError: the trees or their network do not fit into memory.
     """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path, or an object that stands for a path

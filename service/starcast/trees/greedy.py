@@ -178,8 +178,9 @@ def _residual_ports(
 class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
-    Each node is the source in a substar S_dim1 (Sheu, Liaw & Chen 1993, Rule 1). Unless dim2 is 0,
-    the node is also a relay for S_dim2 (Rule 2).
+    Each node is the source in a substar S_dim1 and sends over the ports 2 to dim1 (Sheu, Liaw &
+    Chen 1993, Rule 1). Unless dim2 is 0, the node is also a relay for S_dim2 and sends over the
+    ports dim1 + 2 to dim2 (Rule 2).
     """
 
     node: Ranks

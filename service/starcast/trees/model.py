@@ -51,8 +51,9 @@ class Forest(Displayable):
             children. Hubs make `verify` fast and do not affect the result of `verify`.
 
     Raises:
-        InputError: the array has a wrong shape or type, the root does not exist or is a switch, or
-            the construction and its arguments cannot be part of an id.
+        InputError: the array has a wrong shape or type, the root does not exist or is a switch,
+            ``verify_hubs`` does not have one existing node per tree, or the construction and its
+            arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
@@ -97,6 +98,7 @@ class Forest(Displayable):
         Raises:
             InputError: the file cannot be read, is not a forest file, is damaged, or has an
                 unknown version.
+            LimitError: the trees or their network do not fit into memory.
         """
         return cls(**files.read_fields(path))
 

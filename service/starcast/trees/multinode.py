@@ -454,7 +454,7 @@ Shift = Annotated[
 
 
 def _no_dimension_change(topology: Topology) -> str | None:
-    """Return the reason why a dimension change (DC) is not defined on a topology, or None."""
+    """Return why a dimension change (DC) is not defined on a topology, or None if it is defined."""
     if topology.k is None or topology.k in (1, topology.n - 1):
         return None
     return "no automorphism maps links that exchange symbols to links that replace the first symbol"

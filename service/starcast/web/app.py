@@ -394,9 +394,10 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
 
 
 def _list_newest(service: Service) -> dict[str, list[Row]]:
-    """Return the newest stored experiments, claims and artifacts by kind; {} after an error.
+    """Return the newest stored experiments, claims and artifacts, by kind.
 
-    Each entry has a name, the URL of its page, and a time.
+    Each row has a name, the URL of a page, and a time. The result is {} if PostgreSQL cannot be
+    used.
     """
     paths = {"experiment": "experiments/", "claim": "claims/"}
     try:

@@ -54,7 +54,7 @@ def compute_on(_network: Network | None, function: Callable[[], Result]) -> Resu
 
 
 def describe_topology(spec: str) -> dict[str, Any]:
-    """Return the counts, distances, constructions and algorithms of a topology, by name."""
+    """Return the properties of a topology by name, such as counts, distances and algorithms."""
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),

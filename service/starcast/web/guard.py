@@ -4,8 +4,8 @@ The middleware also converts a format suffix of an API path (``/forests.csv``) t
 ``format``.
 
 A page of another site must neither read data of this server nor start computations on the server.
-Browsers let such a page send requests to this machine. The requests contain the origin of the page
-or, after DNS rebinding, the host name of the page.
+Browsers let such a page send requests to this machine. The headers of these requests show that the
+page has another origin or, after DNS rebinding, another host name than this server.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ _OPENAPI = f"{_API}openapi.json"
 
 @dataclass
 class RequestCounts:
-    """Counts of the requests that a server has handled.
+    """Counts of the requests to a server.
 
     Attributes:
         running: the number of requests that are being handled.
@@ -92,7 +92,7 @@ class Guard:
         self.counts = RequestCounts() if counts is None else counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to the application if it is not refused."""
+        """Pass a request on to the application, or answer it with an error if it is refused."""
         if scope["type"] != "http":
             # This is not a request but a notice that the server is starting or stopping.
             await self.app(scope, receive, send)
@@ -142,8 +142,8 @@ class Guard:
         origin = headers.get("origin")
         is_foreign = origin is not None and _netloc(origin) != host.casefold()
         if is_foreign or _is_part_of_foreign_page(headers):
-            hint = "open the URL directly; pages of other sites cannot use this server"
-            page = origin if is_foreign else "another site"
+            hint = "open the URL directly; pages of other origins cannot use this server"
+            page = origin if is_foreign else "another origin"
             return 403, f"the request comes from a page of {page}", hint
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
             return 414, f"the URL is longer than {MAX_URL:,} characters", "shorten the URL"
@@ -152,8 +152,8 @@ class Guard:
     def _is_served(self, host: str) -> bool:
         """Return whether requests with this ``Host`` header are answered.
 
-        By DNS rebinding, a page of another site can reach this server under the host name of that
-        site.
+        The check is needed because by DNS rebinding, a page of another site can reach this server
+        under the host name of that site.
         """
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
@@ -240,9 +240,10 @@ def _netloc(origin: str) -> str:
 
 
 def _is_part_of_foreign_page(headers: Headers) -> bool:
-    """Return whether a page of another site loads the URL as an image, a script, or a frame.
+    """Return whether a page of another origin requests the URL, other than by navigating to it.
 
-    Such requests have no Origin header. Requests that result from following a link are permitted.
+    For example, the page may load the URL as an image, a script or a frame. Browsers send many of
+    these requests without an Origin header.
     """
     # Only browsers send these headers, and only browsers run scripts of other sites.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:

@@ -132,7 +132,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """A step: the number of links used, and of units in the largest packet, for all sources."""
+    """A step of a schedule: links used, and units in the largest packet, for all sources."""
 
     step: int
     links_used: int
@@ -368,7 +368,7 @@ class ProfileData(BaseModel):
     label: str
     run: int
     segments: int
-    links: int = Field(description="number of directed links of the network")
+    links: int = Field(description="number of directed links of the topology")
     links_used: list[int] = Field(description="number of directed links used in steps 1, 2, ...")
 
 
@@ -525,7 +525,7 @@ class StoreHealth(BaseModel):
 
 
 class Limits(BaseModel):
-    """The limits on requests."""
+    """The limits on requests: maximum counts of nodes and rows, and maximum durations."""
 
     nodes: int
     rows: int

@@ -66,11 +66,11 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Yield a lab that is connected to the stores, for use by one request at a time.
+        """Yield a lab, which connects to the stores on first use, for one request at a time.
 
         Raises:
-            UnavailableError: PostgreSQL is not running.
-            BusyError: all connections are in use.
+            UnavailableError: the request uses a store that is not running.
+            BusyError: all labs are in use, or too many requests are waiting.
         """
         with self.labs.borrow(WAIT_SECONDS) as slot:
             lab = slot.item = slot.item or Lab(self.settings)
@@ -84,7 +84,7 @@ class Service:
                 raise
 
     def find_network(self, artifact_id: str) -> Network | None:
-        """Return the stored network to which an id belongs; None if the topology is in a family.
+        """Return the stored network to which an id belongs; None if its topology is not a network.
 
         Raises:
             InputError: no such network is stored.

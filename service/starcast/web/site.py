@@ -116,15 +116,15 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence about verdicts whose paper packs are not loaded, or "" if none."""
+        """Return a sentence that names missing packs of verdicts, or "" if none is missing."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
-        """Return the number of claims without a verdict that applies to the present statement."""
+        """Return the number of claims without a verdict on the loaded version of their pack."""
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
-        """Check the claims that have no stored verdict, on small topologies (level quick)."""
+        """Check the claims that `count_unchecked` counts, on small topologies (level quick)."""
         stored = self._service.verdicts
         verdicts = verify_claims(self._unchecked(), "quick", None, jobs, reporter)
         computed = {verdict.claim: (None, verdict) for verdict in verdicts}
@@ -318,7 +318,8 @@ def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
     Different names have different file names. If a name is long, or contains characters that do not
-    occur in ids, its file name is a digest of the name, followed by the name's valid characters.
+    occur in ids, its file name is a digest of the name, followed by at most 60 of its characters,
+    with hyphens in place of invalid characters.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")

@@ -167,8 +167,10 @@ class Workers(Pool[_Worker]):
 
         Raises:
             StarcastError: the error that the function raised.
-            BusyError: no worker became idle in time.
-            LimitError: the time limit was reached, or memory ran out.
+            BusyError: no worker became idle in time, or too many requests are waiting.
+            LimitError: the time limit was reached, or the worker was killed, perhaps because memory
+                ran out.
+            UnavailableError: the server is stopping.
         """
         # The time until the first worker has started does not count towards the time limit.
         is_starting = not self._was_ready.is_set()

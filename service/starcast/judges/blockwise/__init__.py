@@ -2,8 +2,8 @@
 
 A block consists of the m! nodes of S_n that share their last n-m symbols. For each block, the
 package decodes the labels, computes the ports, and examines every tree edge from the block's nodes
-to their parents. The next block then reuses the memory (docs/block-verification.md). This package
-needs numba.
+to their parents. The memory is then reused for the next block (docs/block-verification.md). This
+package needs numba.
 """
 
 from starcast.judges.blockwise.sources import Source, closed_form

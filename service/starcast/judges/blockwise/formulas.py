@@ -21,7 +21,8 @@ correct tree, but never accept a wrong one. Each kind of forest has its own pote
 * `GREEDY`: the distance to the tree's hub. This distance does not decrease on the path from the hub
   to the root, so the nodes on this path are declared as exceptions (Tseng & Sheu 1997, Definitions
   1 and 2).
-* `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
+* `SUBSTAR`: the step in which a broadcast informs the node, that is, delivers the message to it
+  (Sheu, Liaw & Chen 1993, section 2).
 * `EDGE_DISJOINT`: the node's level (Fragopoulou & Akl 1996, Definition 8). The proof is in
   docs/definitions/edge-disjoint-trees.md.
 """
@@ -53,7 +54,8 @@ class Tables(NamedTuple):
         fixed: twice the number of symbols at home (see the module docstring) in the positions
             3t+2, .., 3t+4, uint8 ``[2, m^3, w!]``. The first index is t. The second index combines
             three numbers: for each of these positions, the index (among the row's other symbols) of
-            the symbol whose home is this position. The third index is a node of the row.
+            the symbol whose home is this position, or m-1 if it is none of them. The third index is
+            a node of the row.
         substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
             steps, and the step in which the node is informed, uint8 ``[2, m!]``.
     """
@@ -75,7 +77,8 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # Positions that do not exist add no fixed points, so the gains are repeated for all indices.
+    # If m is small, some of the six positions do not exist. They add no fixed points, so the gains
+    # are the same for all indices of these positions.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -83,7 +86,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the array `Tables.substar`: each node's port to the parent, and its step."""
+    """Return `Tables.substar`: the port to the parent, and the step that informs the node."""
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -149,7 +152,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
     """Write the symbols of ``rest`` into ``others``, except the symbol at index ``first``.
 
-    That symbol is the first symbol of all nodes in a row; ``others`` are in their positions 2..m.
+    The nodes of a row begin with that symbol, and have the symbols ``others`` in positions 2..m.
     """
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
@@ -289,7 +292,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
         position[x[p]] = p
         is_root = is_root and x[p] == p
     k, a = position[1], x[1]
-    # Symbol 1 is at home, so the parent in tree l is the neighbour across dimension l.
+    # Symbol 1 is in position 1, so the parent in tree l is the neighbour across dimension l.
     if k == 1:
         for tree in range(2, n + 1):
             out[tree] = 0 if is_root else tree
@@ -362,8 +365,8 @@ def fill_distances(
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    #: For each free position, the index in ``others`` of the symbol whose home it is; ``free`` if
-    #: ``others`` lacks that symbol.
+    #: For each free position, the index in ``others`` of the symbol whose home is this position;
+    #: ``free`` if ``others`` lacks this symbol.
     at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
@@ -454,7 +457,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
         length += 1
         k = position
         position = x[position]
-    # k, the last position of the cycle, holds symbol 1.
+    # k is the last position of the cycle, the position of symbol 1.
     shortest = _distance_of_others(n, x, on_cycle)
     if length == 1:
         for tree in range(first, last + 1):

@@ -408,8 +408,8 @@ def _count_loads(
 ) -> None:
     """Count the loads of the links that lead from parents to the nodes of a row.
 
-    The load of a link is the number of trees in which the node has the link's port. If all nodes of
-    the row have the same port in a tree, this tree is counted once for all of them.
+    The load of a link is the number of trees in which the node's port is that of the link. If all
+    nodes of the row have the same port in a tree, this tree is counted once for all of them.
 
     Args:
         n: the number of symbols of S_n.
@@ -445,9 +445,10 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return a node's packed counters if one tree uses the given port; 0 if there is no such port.
+    """Return packed counters with the count 1 for the given port; 0 if the port does not exist.
 
-    The counters of all ports, with 4 bits each, are packed into a 64-bit integer.
+    The counters of a node's ports, with 4 bits each, are packed into a 64-bit integer. A counter is
+    the number of trees that use the port.
     """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))

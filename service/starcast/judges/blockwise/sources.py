@@ -26,8 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
 #: cache.
 MAX_BLOCK = 7
-#: Maximum n: a 64-bit integer counts the trees that use each port, with 4 bits per port. These
-#: count up to 15, and there are n-1 trees.
+#: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
+#: These count up to 15, and there are n-1 trees.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -37,7 +37,8 @@ _KINDS = {
 }
 _CHANGES = ("label-change", "dimension-change")
 
-#: Identifies a node in a tree: block, tree, and index of the node in the block.
+#: Address of a node in a tree, which consists of the numbers of the block and the tree, and of the
+#: node's index in the block.
 Address = tuple[int, int, int]
 
 
@@ -107,12 +108,12 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these. Arguments can follow in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the number of leading positions whose symbols vary within a block.
+        m: the number of leading positions whose symbols vary within a block, from 2 to 7.
         **arguments: the arguments of the construction, such as ``base``.
 
     Raises:
-        InputError: the topology is not a star graph, the construction has no closed form, or the
-            root or an argument is invalid.
+        InputError: the topology is not a star graph or is smaller than S3, the construction has no
+            closed form, or the root or an argument is invalid.
         LimitError: the star graph is larger than S16.
     """
     n = _read_size(spec)

@@ -40,23 +40,23 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, which then takes some seconds: for formulas that are evaluated for
-#: whole rows, and for formulas that are evaluated node by node.
+#: Number of tree edges per task, for formulas that are evaluated for whole rows and for formulas
+#: that are evaluated node by node. A task of this size takes some seconds.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
 #: Memory of a task in bytes, for the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
-#: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
-#: In larger star graphs, following all nodes would take too long.
+#: Largest n for which the levels of all nodes are computed by following their paths to the root, if
+#: no recorded node attains the bound on the height. For larger n, this would take too long.
 _FEW = 6
 
-#: A range of blocks: the first block, and the block after the last one.
+#: A range of blocks, given by its first block and the block after its last one.
 Range = tuple[Count, Count]
 
 
 class Description(StrictRecord):
-    """The verification job to which a shard file belongs: the id of the forest to verify."""
+    """The description of a verification job in a shard file: the id of the forest to verify."""
 
     id: str
 
@@ -68,7 +68,8 @@ class RangeResult(StrictRecord):
         blocks: the first block of the range, and the block after the last one.
         load: at index i, the number of directed links with load i.
         largest: the largest potential of each tree.
-        witnesses: nodes with the largest potential of their tree, as (block, tree, index).
+        witnesses: for each tree, up to 16 nodes with its largest potential, each as (block, tree,
+            index in the block).
         exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
             all of them; any other exception is an error.
     """
@@ -120,7 +121,7 @@ def verify_blocks(
     reporter: Reporter | None = None,
     executor: Executor | None = None,
 ) -> BlockVerification:
-    """Prove that every tree of a forest in closed form is spanning, and measure heights and loads.
+    """Prove that every tree of a forest in closed form is spanning, and compute heights and loads.
 
     Args:
         source: the forest in closed form.
@@ -130,7 +131,9 @@ def verify_blocks(
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the first offending node.
-        LimitError: the results prove only bounds on a height, or a worker was killed repeatedly.
+        InputError: ``jobs`` is less than 1.
+        LimitError: the results prove only bounds on a height, memory is too small for a range of
+            blocks, or a worker was killed repeatedly.
 
     Example:
         >>> verify_blocks(closed_form("S7", "multiple")).congestion
@@ -154,6 +157,7 @@ def run_ranges(
 
     Raises:
         RejectedError: a node's port does not lead closer to the root; the message names both.
+        LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
     is_large = nodes * source.trees > _MANY_EDGES
@@ -244,7 +248,9 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that a result, which may come from a file, names only existing blocks and trees.
+    """Check that a result, which may come from a file, can belong to a forest.
+
+    Its blocks, trees and nodes must exist, and its arrays must have the right sizes.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -326,6 +332,8 @@ class _Follower:
     def level(self, address: Address, largest: int) -> int:
         """Return the number of links on the tree path from a node to the root.
 
+        The argument ``largest`` is the largest potential in the tree, which limits this number.
+
         Raises:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
@@ -367,7 +375,7 @@ def _rejection(source: Source, address: Address, reason: str = "") -> RejectedEr
     return RejectedError(
         f"{source.id} is not a forest: tree {tree}, node {sources.label(source, nodes[index])}"
         f" {reason}",
-        hint="each entry must be the port from the node towards its parent, 0 at the root",
+        hint="correct the formula: it must give the port towards the parent, and 0 at the root",
     )
 
 
@@ -411,7 +419,8 @@ def verify_shard(
 
     Raises:
         RejectedError: a node's port does not lead closer to the root; the message names both.
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or ``jobs`` is less than 1.
+        LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """
     ranges = plan_ranges(source)
     numbered = dict(shard.select(ranges))
@@ -430,7 +439,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
         RejectedError: the shards were computed by different code, or a tree is not spanning.
-        LimitError: the results prove only bounds on a height.
+        LimitError: the results prove only bounds on a height, or a file is too large.
     """
     job, results = merge_shards(files, "forest", Description, RangeResult)
     spec, _, rest = job.id.partition(":")

@@ -36,8 +36,8 @@ class AcknowledgedRun:
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of each of these traversals.
         hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if the
-            traversal's first hop was blocked. If the traversal completed all hops, only the last
-            acknowledgement, to the source, is missing.
+            traversal's first hop was blocked. If the traversal completed all hops, only
+            acknowledgements after the last hop are missing.
     """
 
     simulation: Simulation

@@ -147,21 +147,20 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if links are idle in the batch exactly when they are idle in the
-        synchronous model.
+        The times are exact if the links are idle in the same steps as in the synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
-        # If a duration is 0, F can have several fixed points. An iteration from above reaches the
-        # correct fixed point.
+        # If a duration is 0, the function F of the module docstring can have several fixed points.
+        # An iteration that starts from an upper bound reaches the correct fixed point.
         if not self.duration.all():
             return np.asarray(self._clock[step], self._ticks.dtype)
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch in the given order of packets.
+        """Return the indices of a batch's rows, in the given order of packets.
 
-        Rows are counted from the first row of the batch.
+        The first row of the batch has the index 0.
         """
         if self._packets.single:
             return order
@@ -220,11 +219,11 @@ class _FirstQueue:
     """Computes the end times of a batch's packets from the queues of one kind of resource.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready to
-    start, if packets of its queue are ignored.
-    Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
-    .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
-    prefix maxima of all queues: an offset makes all values of a queue larger than the values of all
-    earlier queues, so the maximum starts again with each queue.
+    start, if packets of its queue are ignored. Packet i ends at the maximum of ready_j + d_j + .. +
+    d_i over j <= i. With the sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of
+    ready_j - D_{j-1}. A single call computes the prefix maxima of all queues: an offset makes all
+    values of a queue larger than the values of all earlier queues, so the maximum starts again with
+    each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -281,7 +280,7 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows; times are in ticks."""
+    """Describe a packet on the critical path by one of its rows, given its times in ticks."""
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),

@@ -250,7 +250,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
     """Return the index of the arrival time that each row reads, if all journeys are simple.
 
     On a simple journey, a unit starts at its source and never returns to a node. If any journey is
-    not simple, the result is None.
+    not simple, or has more than `_MAX_HOPS` rows, the result is None.
     """
     postcondition = executed.postcondition
     if isinstance(executed.deliveries, Journeys) and packets.keeps_rows:

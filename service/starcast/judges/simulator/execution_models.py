@@ -139,9 +139,10 @@ def timing(
         faults: faulty nodes and links, as for `starcast.simulate`.
 
     Raises:
-        InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
-            fault is invalid.
-        LimitError: the arrival times, or the rows of all sources, do not fit into memory.
+        InputError: a number is negative or infinite, a unit has 0 bytes, the execution model is
+            unknown, a fault is invalid, or the collective cannot have this number of units.
+        LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
+            into memory.
         RejectedError: the schedule has a violation; the message describes it.
 
     Example:
@@ -163,6 +164,8 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
     """Execute a schedule; reject a schedule with a violation, because its times are undefined.
 
     Raises:
+        InputError: a fault is invalid, or the collective cannot have this number of units.
+        LimitError: the schedule is too large to execute.
         RejectedError: the schedule has a violation; the message describes it.
     """
     executed = execute(schedule, faults)
@@ -180,7 +183,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.port_count * topology.nodes)
-    # The synchronous times are an upper bound in both models, so they also fix the dtype.
+    # The synchronous times are an upper bound in both models, so they also determine the dtype.
     clock = ticks.full(simulation.steps + 1, 0)
     packets = Packets(executed)
     if topology.has_equal_links:
@@ -202,7 +205,8 @@ def make_ticks(
     """Check the parameters of an execution; return the object that converts times to integers.
 
     Raises:
-        InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
+        InputError: a number is negative or infinite, a unit has 0 bytes, or the execution model is
+            unknown.
     """
     check_execution(execution)
     bytes_per_unit = exact_number(unit_bytes, "unit_bytes")

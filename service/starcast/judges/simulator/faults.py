@@ -43,7 +43,8 @@ class Fault:
         step: the first step of the outage; step 1 means from the start.
 
     Raises:
-        InputError: ``what`` is neither a node nor a link, or the step is not positive.
+        InputError: ``what`` is a tuple that does not have two elements, or the step is not a
+            positive integer below 2^63 - 1.
     """
 
     what: End | tuple[End, End]
@@ -109,7 +110,8 @@ class Outages:
     """The faults of a simulation. Each faulty node or link is kept once, with its earliest step.
 
     Raises:
-        InputError: a fault is neither a node nor a link of the topology.
+        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
+            topology.
     """
 
     def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
@@ -189,7 +191,8 @@ def execute_under_faults(
         rows: rows with valid nodes, ports and units.
         postcondition: the postcondition of the rows, which determines the source of each unit.
         outages: the faulty nodes and links, with the first step of each outage.
-        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+        attempted: bool ``[rows]``, the rows to execute if possible; all other rows are dropped. By
+            default all rows.
 
     Returns:
         Three values: a mask of the executed rows, bool ``[rows]``; a function that checks whether
@@ -220,7 +223,8 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
-        InputError: a fault is neither a node nor a link of the topology.
+        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
+            topology.
     """
     outages = Outages(schedule.topology, faults)
     return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]

@@ -141,8 +141,8 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
-#: Maximum number of pairs in a schedule with too few rows to deliver them: a row from a file or
-#: plug-in may name a unit with a very large number.
+#: Maximum number of pairs in a schedule with too few rows to deliver them. Such schedules occur
+#: because a row from a file or plug-in may name a unit with a very large number.
 _MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
@@ -218,7 +218,7 @@ def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairI
 
 
 def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> None:
-    """Check that the (node, unit) pairs of a postcondition fit into memory.
+    """Check that a postcondition does not have too many (node, unit) pairs to simulate.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -226,13 +226,15 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
         sources: the number of sources whose rows are executed; each source has ``rows`` rows.
 
     Raises:
-        LimitError: the number of (node, unit) pairs exceeds a fixed limit.
+        LimitError: the number of (node, unit) pairs exceeds a fixed limit, which is lower if there
+            are too few rows to deliver all units.
     """
     pairs, limit = postcondition.pairs, _MAX_UNITS
     if postcondition.to_all or postcondition.reduces:
         pairs, limit = postcondition.units * postcondition.nodes, _MAX_PAIRS
     hint = "use fewer segments or messages, or a smaller topology"
-    # In a complete schedule, at least half of the pairs have a row of their own.
+    # In a complete schedule, at least half of the pairs have a row of their own. The lower limit is
+    # for schedules with far fewer rows.
     if postcondition.multiplicity > 1 and pairs > 4 * rows:
         limit, hint = _MAX_SPARSE_PAIRS, f"number the units from 0, without gaps; {hint}"
     if pairs * sources > limit:
@@ -317,10 +319,10 @@ class ArrivalTimes(Deliveries):
 
 
 class SortedRows(NamedTuple):
-    """Rows sorted by unit and tree, so that the rows of a unit's journey follow one another.
+    """Rows sorted by unit, so that the rows of a unit's journey to its destination are adjacent.
 
-    The tree only groups the rows. A row continues a journey if the previous row has delivered the
-    unit to its sender, even if the two rows belong to different trees.
+    The rows of a unit can also be sorted by tree. A row continues a journey if the previous row has
+    delivered the unit to its sender, even if the two rows belong to different trees.
 
     Attributes:
         order: the row at each index.
@@ -373,7 +375,7 @@ class Journeys(Deliveries):
     def find_early_send(self) -> Violation | None:
         """Find the first row whose sender does not hold the row's unit when the step begins.
 
-        Only rows that do not obviously continue a journey are checked; such rows are usually few.
+        Only the rows from `_find_suspects` are checked; there are usually few.
         """
         suspects = self._find_suspects()
         if not len(suspects):
@@ -400,8 +402,8 @@ class Journeys(Deliveries):
     def _find_suspects(self) -> Indices:
         """Return, in ascending order, the rows whose sender may lack the row's unit.
 
-        The sender of such a row is neither the unit's source nor a node to which the unit's
-        previous row has delivered the unit.
+        The sender of such a row is neither the unit's source nor the receiver of the unit's
+        previous row in `sorted_rows`.
         """
         journeys = self.sorted_rows
         is_sound = journeys.departs.copy()

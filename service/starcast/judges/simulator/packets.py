@@ -46,7 +46,7 @@ class Chain(NamedTuple):
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
         number: int64 ``[packets]``, the link or node that each packet uses.
-        size: the number of links or nodes.
+        size: the number of resources; all values in ``number`` are smaller.
     """
 
     name: str
@@ -161,9 +161,9 @@ class Packets:
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
         sender and its receiver. If one of them is a switch, the packet waits for the link instead
-        of the switch. In a symmetric one-port
-        schedule all packets of a step use the same port. Each node then sends one packet and
-        receives one, so a single number represents all senders and receivers.
+        of the switch. In a symmetric one-port schedule all packets of a step use the same port.
+        Each node then sends one packet and receives one, so a single number represents all senders
+        and receivers.
         """
         nodes = self.links.topology.nodes
         if self.symmetric and self.one_port:
@@ -214,7 +214,7 @@ def find_previous(number: Integers) -> Indices:
 
 #: Types of numbers that `exact_number` converts to fractions without rounding.
 RealNumber = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
-#: Times in ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
+#: Times in ticks, int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
 # About half of the largest int64 and int32, so that the sum of two times does not overflow.
@@ -225,8 +225,8 @@ _MAX_SHORT = 2**30
 class Ticks:
     """Converts the times of an execution to integers that count ticks, and back.
 
-    The tick is the largest time that divides T_s, all latencies, and the time per unit divided by
-    the least common multiple of all capacities.
+    The tick is the largest time of which T_s, all latencies and ``per_unit / c`` are multiples,
+    where c is the least common multiple of all capacities.
 
     Args:
         topology: the topology with the links.

@@ -179,7 +179,7 @@ def pack_sort(keys: Integers) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-#: Number of allowed trees if a schedule has no forest: the column ``tree`` has the dtype uint8.
+#: Number of allowed trees if a schedule has no forest, because the column ``tree`` is uint8.
 _TREE_NUMBERS = 256
 
 
@@ -192,15 +192,15 @@ class Links:
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.count = topology.port_count * topology.nodes
-        # The table has an entry for every uint8 value; ports that do not exist give negative
-        # numbers.
-        self._first = np.full(256, -self.count, dtype=np.int64)
+        # The table has an entry for every uint8 value, and one to which larger numbers are clipped.
+        # Ports that do not exist give negative numbers.
+        self._first = np.full(257, -self.count, dtype=np.int64)
         self._first[list(topology.ports)] = np.arange(topology.port_count) * topology.nodes
 
     def has_port(self, port: Integers) -> Mask:
         """Return which rows have a port that the topology has, bool ``[rows]``."""
-        # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
-        # or 255, which are not ports.
+        # A column with a larger dtype than uint8 can contain larger or negative numbers. They are
+        # clipped to 256 or 0, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Integers) -> Indices:

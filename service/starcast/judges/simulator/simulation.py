@@ -244,14 +244,16 @@ _MAX_SPARSE_STEPS = 1_000_000
 def _last_step(step: Integers, width: int = 2) -> int:
     """Return a schedule's last step, after checking that arrays over all steps fit into memory.
 
-    Steps come from files and plug-ins, so a large step alone must not make these arrays large.
+    Steps come from files and plug-ins, so a few rows with large step numbers must not make these
+    arrays large.
 
     Args:
         step: the steps, ascending.
         width: the number of array entries per step.
 
     Raises:
-        LimitError: the arrays do not fit into memory, or there are many more steps than rows.
+        LimitError: the arrays do not fit into memory, or the last step is larger than both the
+            number of rows and `_MAX_SPARSE_STEPS`.
     """
     last = int(step[-1]) if len(step) else 0
     if last > max(_MAX_SPARSE_STEPS, len(step)):
@@ -288,7 +290,7 @@ _EXAMPLES = 10
 #: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: A step profile: for each step the values of `PROFILE_COLUMNS`. A failed run has no profile.
+#: A step profile, which has the values of `PROFILE_COLUMNS` for each step; empty for a failed run.
 Profile = Sequence[tuple[int, ...]]
 
 
@@ -300,7 +302,8 @@ class Simulation:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
-        complete: True if the postcondition holds: every live endpoint received all of its units.
+        complete: True if no row violates a rule, and every endpoint that does not fail in any step
+            received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
             For a symmetric schedule without faults, the pairs are those of the source whose rows
@@ -353,7 +356,8 @@ class Executed(NamedTuple):
         alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
             faults.
         deliveries: the deliveries of the rows; None under faults, except in reductions.
-        violation: the violation that ended the execution, with the index of its row in ``rows``.
+        violation: the violation that ended the execution, or None. Its row is an index in the given
+            schedule, which is not yet expanded.
     """
 
     simulation: Simulation
@@ -374,9 +378,10 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     fail in any step. In an allgather, gather or alltoall, the units that come from these nodes need
     not be delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
 
-    In a reduction, two actions are violations: counting a contribution twice, and passing on an
-    incomplete unit as complete. Under faults such a row is dropped instead, and a unit is complete
-    with the contributions of all nodes that do not fail in any step.
+    In a reduction, a row violates a rule if it counts a contribution twice, passes on an incomplete
+    unit as complete, or sends the sum of a switch that has no contribution yet. Under faults, rows
+    of the last two kinds are dropped instead, and a unit is complete with the contributions of all
+    nodes that do not fail in any step.
 
     Args:
         schedule: any schedule; it is checked, not trusted.
@@ -390,7 +395,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     Raises:
         InputError: a fault is neither a node nor a link of the topology, or the number of units is
             not divisible by the number of sources, destinations or (source, destination) pairs.
-        LimitError: the units, or the rows of all sources, do not fit into memory.
+        LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
+            into memory.
 
     Example:
         >>> simulation = starcast.simulate(starcast.schedule("S4", "broadcast", "greedy"))
@@ -445,7 +451,8 @@ def execute_outages(
         schedule: a schedule that is not symmetric.
         outages: the faulty nodes and links, with the first step of each outage.
         violation: the violation at which the execution ends; None if there is none.
-        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+        attempted: bool ``[rows]``, the rows to execute if possible; all other rows are dropped. By
+            default all rows.
     """
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)

@@ -98,7 +98,8 @@ class Sums(Deliveries):
         end: the number of rows to execute.
         counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
             default all endpoints.
-        attempted: bool ``[end]``, the rows whose links are up; by default all rows.
+        attempted: bool ``[end]``, the rows to execute if possible, such as the rows whose links are
+            up; by default all rows.
     """
 
     never = np.iinfo(np.int32).max

@@ -55,15 +55,15 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: SQLSTATE prefixes of errors about rejected rows: invalid data, a violated constraint, an exceeded
-#: limit.
+#: SQLSTATE prefixes of errors about rejected rows, which are invalid, violate a constraint, or
+#: exceed a limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
     " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
     " order by attnum"
 )
-#: Marks all complete artifacts as failed, because the graph does not hold the restored artifacts.
+#: Marks all complete artifacts as failed, because a restore does not write them to the graph.
 _FORGET_GRAPH = text(
     "update materialization set state = 'failed', error = :error, finished_at = now(),"
     " found_nodes = null, found_relationships = null, found_checksum = null"
@@ -214,7 +214,7 @@ def restore(
         RejectedError: the store is not empty and ``keep`` is None; the store belongs to another
             program; this version of starcast does not support the schema of the store or of the
             backup; or the restored tables differ from the backup.
-        BusyError: another program is using the tables.
+        BusyError: another process is using or migrating the tables.
         UnavailableError: the server failed.
     """
     listener = reporter or Silent()
@@ -315,7 +315,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup file, and yield a function from a table's name to the table's rows."""
+    """Open a backup file, and yield a function that takes a table's name and returns its rows."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)
@@ -432,7 +432,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
         raise not_a_backup(file, f"{place} of its {_MANIFEST} is invalid") from None
-    # In the first format, the manifest also lists alembic's version table.
+    # The manifest of a backup in format 1 also lists alembic's version table.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):

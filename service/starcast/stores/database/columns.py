@@ -197,9 +197,9 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     )
 
 
-#: SQL condition on a run: every integer axis has at least the minimum value of the axis.
+#: SQL condition that the value of every integer axis of a run is at least the axis's minimum.
 COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
-#: The columns of the table ``run`` that hold the values of the axes.
+#: The columns of the table ``run`` that contain the values of the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:

@@ -24,16 +24,16 @@ from starcast.support.errors import InputError, UnavailableError
 _CHUNK = 1 << 20
 #: Seconds without output after which pg_restore is terminated.
 _DECODER_SECONDS = sessions.SILENT_SECONDS
-#: Pattern of an entry in a dump's table of contents: kind, schema and name.
+#: Pattern of an entry in a dump's table of contents, with the kind, schema and name of an object.
 _ENTRY = re.compile(r"^\d+; \d+ \d+ ([A-Z ]+) (\S+) (\S+)", re.MULTILINE)
-#: The kinds of entries in a dump of starcast's tables.
+#: The kinds of objects in a dump of starcast's tables.
 _EXPECTED_KINDS = {
     "TABLE", "TABLE DATA", "DEFAULT", "CONSTRAINT", "FK CONSTRAINT", "INDEX", "COMMENT",
     "SEQUENCE", "SEQUENCE SET", "SEQUENCE OWNED BY",
 }  # fmt: skip
 #: Pattern of the statement before a table's rows in pg_restore's output.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: the column names, and the output of COPY in chunks.
+#: The rows of a table in a backup, as the column names and the output of COPY in chunks.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 

@@ -74,7 +74,8 @@ _OWNS_SCHEMA = text(
     " from pg_namespace, pg_database"
     " where nspname = current_schema() and datname = current_database()"
 )
-# Objects of other programs that change starcast's tables, fire when rows change, or hide rows.
+# Objects of other programs that affect starcast's tables: triggers, rules, row policies, foreign
+# keys that refer to these tables, and tables that inherit from them.
 _TOUCHING = text("""
     with own as (
         select oid from pg_class
@@ -95,7 +96,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# All further objects of other programs in the schema, except objects of extensions.
+# All other tables, views and functions in the schema, except those of extensions.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -148,6 +149,7 @@ def current(engine: Engine) -> str | None:
 
     Raises:
         UnavailableError: the connection was lost.
+        RejectedError: no schema in the search path exists and is accessible to the role.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         enter_schema(connection)
@@ -239,7 +241,8 @@ def check_owner(connection: Connection) -> str | None:
     """Check that the tables are starcast's, and return the schema revision (None without tables).
 
     Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast;
+            or, without tables, a view of another program has the name of a starcast view.
     """
     schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))
@@ -255,8 +258,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # Without tables, starcast has no views, so a view with such a name belongs to another program,
-    # and `declare` would replace it.
+    # A database without starcast's tables does not have its views either. So a view with the name
+    # of one belongs to another program, and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
@@ -283,7 +286,7 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
         RejectedError: the schema is newer than this starcast, the database contains tables of
             another program or has an encoding other than UTF8, the server is too old, or existing
             rows violate the new schema; nothing is changed.
-        BusyError: another process has been migrating the database for a minute.
+        BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to change the schema.
     """
     with migrating(engine) as connection:
@@ -333,7 +336,7 @@ def drop(engine: Engine) -> None:
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast;
             nothing is changed.
-        BusyError: another process has been migrating the database for a minute.
+        BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to drop the tables.
     """
     with migrating(engine) as connection:
@@ -364,6 +367,10 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that holds the migration lock and excludes restores by other processes.
 
     An error rolls the transaction back.
+
+    Raises:
+        BusyError: another process has been migrating or restoring the database for a minute.
+        RejectedError: existing rows or objects of another program prevent the migration.
     """
     busy = BusyError(
         f"another process has been migrating or restoring the database for {UPGRADE_SECONDS} s",
@@ -406,8 +413,8 @@ def differences(engine: Engine) -> list[str]:
     """Return descriptions of the changes that would make the schema match starcast's models.
 
     The changes concern differences between the tables and the models, missing views, and objects of
-    other programs that change or hide starcast's rows: triggers, rules, policies. `find_others`
-    describes further objects in the schema, which are harmless.
+    other programs that can change or hide starcast's rows, such as triggers and policies.
+    `find_others` describes further objects in the schema, which are harmless.
     """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
@@ -431,7 +438,7 @@ def differences(engine: Engine) -> list[str]:
 def find_others(engine: Engine) -> list[str]:
     """Return descriptions of other programs' tables, views and functions in the store's schema.
 
-    Such objects are harmless; `differences` reports other programs' triggers, rules and policies.
+    Such objects are harmless; `differences` reports objects that can change or hide rows.
     Objects of extensions are omitted.
     """
     with translated_errors(engine.url), engine.connect() as connection:

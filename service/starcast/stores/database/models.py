@@ -43,7 +43,7 @@ Base = columns.Base
 
 #: Kinds of artifacts, in the order in which they are built.
 KINDS = ("topology", "forest", "schedule")
-#: Check for the id of a forest or schedule: it begins with the spec of the topology.
+#: Check that the id of a forest or schedule begins with the spec of its topology.
 _ARTIFACT_ID = "starts_with({}, topology || ':')"
 
 

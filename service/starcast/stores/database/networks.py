@@ -114,7 +114,10 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored but not ingested network, with the columns of topologies."""
+    """Return a row for each stored but not ingested network.
+
+    The columns are those of a list of topologies, except ``state`` and ``error``.
+    """
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
     )
@@ -140,7 +143,7 @@ def is_only_stored(session: Session, spec: str) -> bool:
 
 
 def drop_network(session: Session, spec: str) -> None:
-    """Delete a stored network that no artifact, run or record uses.
+    """Delete a stored network that no forest, schedule, run or record uses.
 
     Raises:
         RejectedError: a forest, schedule, run or record uses the network.

@@ -45,7 +45,9 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
         records: records, each with its verification state.
 
     Raises:
-        RejectedError: a record is invalid; nothing is stored.
+        RejectedError: a record is invalid, or another network with the same spec is stored; nothing
+            is stored.
+        InputError: a stored record was edited manually and cannot be read.
         BusyError: another process has been storing records for ten minutes.
     """
     # With the lock, only one process at a time compares records with stored records and replaces
@@ -82,7 +84,11 @@ def _load_if_right(stored: StoredRecord) -> Record | None:
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:
-    """Return a table of all records or of one problem's records, with verification states."""
+    """Return a table of all records or of one problem's records, with verification states.
+
+    Raises:
+        InputError: a stored record was edited manually and cannot be read.
+    """
     rows = []
     for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)

@@ -166,7 +166,7 @@ def load_run(session: Session, number: int) -> Run:
     Raises:
         NotFoundError: no such run is stored.
     """
-    # For larger numbers PostgreSQL raises an error instead of finding no row.
+    # If a number exceeds the range of bigint, PostgreSQL raises an error instead of finding no row.
     runs = find_runs(session, _RUN.c.id == number) if abs(number) <= _MAX_ID else []
     return require(next(iter(runs), None), "run", f"{number} is stored")
 
@@ -273,7 +273,7 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         ).where(stored)
     newest = {}
     for kind, query in queries.items():
-        # Results that were stored together have the same time, so they are sorted by name.
+        # Results that were stored together have the same time; these are sorted by name.
         ordered = query.order_by(literal_column("2").desc(), literal_column("1")).limit(count)
         newest[kind] = [(row[0], row[1]) for row in session.execute(ordered)]
     return newest
@@ -288,7 +288,7 @@ def find_artifact(session: Session, kind: str | None, artifact_id: str) -> model
         artifact_id: the artifact's id.
 
     Raises:
-        NotFoundError: the artifact has no row; the hint names a similar id.
+        NotFoundError: the artifact has no row; the hint names a similar id, if there is one.
     """
     query = select(models.Materialization)
     if kind is not None:
@@ -345,7 +345,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
     Raises:
-        RejectedError: the topology is a network, and a different network has the same spec.
+        RejectedError: the topology is a network that differs from the stored network with its spec.
     """
     from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
     from starcast.stores.database.networks import save_network  # noqa: PLC0415

@@ -101,7 +101,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
     Args:
         error: an exception raised by SQLAlchemy or psycopg.
-        url: the database's URL, required for errors that occur after connecting.
+        url: the database's URL, whose address appears in messages about errors after connecting.
 
     Returns:
         The error to raise; None for an error of another kind, such as an invalid SQL statement.

@@ -32,8 +32,8 @@ from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter, caused_by_interrupt
 from starcast.support.text import describe_activity, pluralize
 
-#: With a silent server, a command fails after 30 seconds: this silence, a probe with its own time
-#: limit, and one attempt to reconnect.
+#: Seconds of silence after which the server is probed. If the server stays silent, the command
+#: fails after 30 seconds in total, which include the probe and one attempt to reconnect.
 SILENT_SECONDS = 20.0
 #: Seconds to wait for the probe's connection, and for each part of the probe's answer.
 PROBE_SECONDS = 5
@@ -70,7 +70,8 @@ _SETTINGS = (
     " set local extra_float_digits = 1; set local bytea_output = 'hex';"
     " set local idle_in_transaction_session_timeout = 0"
 )
-# A database can hold several stores, each in its own schema; they must not block each other.
+# A database can contain several stores, each in its own schema. The key of a lock depends on the
+# schema, so that processes that use different stores do not block each other.
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two 32-bit numbers. The transaction
 # that holds a lock is idle, so its state last changed when it took the lock. A process that waits
@@ -93,7 +94,8 @@ _NO_TIME_LIMITS = text(
     "select set_config(name, '0', true) from pg_settings"
     " where name in ('transaction_timeout', 'statement_timeout', 'lock_timeout')"
 )
-#: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
+#: Name of the advisory lock of a store. Every command that writes holds this lock in shared mode;
+#: operations that exclude all other writers, such as a restore, hold it in exclusive mode.
 STORE_LOCK = "store"
 #: Name of an execution option of engines. Its value is the `Lock` of the store, which the sessions
 #: of the engine verify, or None if these sessions are read-only.
@@ -221,6 +223,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
 
     Raises:
         UnavailableError: the connection was lost, or the engine lost the store's lock.
+        StarcastError: the server reported another error; see `translated_errors`.
     """
     with (
         translated_errors(engine.url),
@@ -276,8 +279,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: another process is restoring the store, or ``exclusive`` is True and another
-            process is writing to the store.
+        BusyError: ``wait`` is False, and another process is restoring the store or, if
+            ``exclusive`` is True, writing to it.
     """
     if holds_store(engine):
         yield engine
@@ -342,12 +345,13 @@ def advisory_lock(
             waiting for the lock; None to raise BusyError instead of waiting.
 
     Raises:
-        BusyError: another process holds the lock, or waits for exclusive access.
+        BusyError: ``waiting`` is None, and another process holds the lock or waits for exclusive
+            access.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     key = {"key": name}
     # At a higher isolation level, possibly the server's default, the transaction would keep a
-    # snapshot.
+    # snapshot, and VACUUM could not remove dead rows.
     unattended = engine.execution_options(isolation_level="READ COMMITTED")
     with translated_errors(engine.url), unattended.connect() as connection:
         connection.execute(_NO_TIME_LIMITS)
@@ -370,7 +374,8 @@ def advisory_lock(
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
-            # The server may have stopped answering, so allow less time for ending the transaction.
+            # The server may have stopped answering, so wait only briefly for the end of the
+            # transaction.
             driver.patience = CANCEL_SECONDS
             raise
         finally:
@@ -390,7 +395,7 @@ def _release(connection: Connection) -> None:
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
     """Return a description of the tasks of other processes that hold the lock with this name."""
-    # The server shows the times of a process only to the role of that process.
+    # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
         for row in connection.execute(_HOLDERS_OF, {"key": name})
@@ -451,7 +456,7 @@ def translated_errors(url: URL) -> Iterator[None]:
             raise _unstorable(
                 f"the string {error.object!r} contains an unpaired surrogate"
             ) from None
-        # Only psycopg itself raises this error without a SQLSTATE.
+        # An error without a SQLSTATE comes from psycopg itself, not from the server.
         if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):
             raise _unstorable("a string contains the character NUL") from None
         described = describe_error(error, url)

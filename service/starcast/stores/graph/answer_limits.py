@@ -15,8 +15,8 @@ from starcast.stores.graph.driver import neo4j
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: Maximum memory, in bytes, of an answer to a statement with a row limit: the larger of
-#: `_ANSWER_MEMORY` and the row limit times `_ROW_MEMORY`.
+#: Maximum memory, in bytes, of an answer to a statement with a row limit. The maximum is the larger
+#: of `_ANSWER_MEMORY` and the row limit times `_ROW_MEMORY`.
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
 #: Bytes in the Bolt protocol that begin a string, list, map, structure or short integer, whose

@@ -44,22 +44,23 @@ from starcast.topologies.base import known_diameter
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
-#: Maximum number of rows per block: a few arrays of 8 MB.
+#: Maximum number of rows per block. Each column of such a block is an array of 8 MB.
 BLOCK = 2**20
 
 MODULUS = 2**31 - 1
 # The multiplier in the C standard's example implementation of `rand`.
 FACTOR = 1_103_515_245
-#: Batches are smaller by this factor if their rows share few nodes.
+#: Batches are smaller by this factor if their rows share few nodes, because the server locks and
+#: changes every node of a batch.
 _BETWEEN = 4
-#: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
+#: Number of rows whose checksums are computed at a time, few enough for the processor's cache.
 _CACHED = 2**15
 #: The values of additional rounds at the end of a row's checksum. Without them, the checksum
 #: would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: The value of each symbol in a label, as a digit in base 37. Digits start at 1, because leading
-# zeros would make labels of different lengths equal.
+#: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
+#: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 # Symbols that occur in no built-in family's labels have values far above the base.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}

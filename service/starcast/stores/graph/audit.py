@@ -55,7 +55,8 @@ def check_ownership(graph: Graph, store: UUID) -> None:
     """Check that the graph is paired with a PostgreSQL database; change nothing.
 
     Raises:
-        OwnershipError: the graph is paired with another database, or has another schema version.
+        OwnershipError: the graph contains nodes of another program, is paired with another
+            database, or has another schema version.
         UnavailableError: the graph is empty.
     """
     if find_owner(graph, store) is None:
@@ -148,7 +149,10 @@ def _check_empty(graph: Graph) -> None:
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Return a sentence for each index or constraint that is missing or differs from the schema."""
+    """Return a sentence for each index or constraint that is missing or differs from the schema.
+
+    An index that cannot be used is reported too.
+    """
     stored = _read_indexes(graph)
     faults = []
     for index in INDEXES:
@@ -166,7 +170,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that are undeclared, or declared differently."""
+    """Drop starcast's indexes and constraints that are undeclared, unusable or not as declared."""
     declared = {index.name: index for index in INDEXES}
     for name, found in _read_indexes(graph).items():
         is_declared = name in declared and _serves_as(found, declared[name])
@@ -231,7 +235,7 @@ def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[st
 
 
 def count(graph: Graph, patterns: Sequence[str]) -> list[int]:
-    """Return the number of matches of each Cypher pattern with a single label or type.
+    """Return the number of matches of each Cypher pattern; a pattern has at most one label or type.
 
     Neo4j maintains these numbers as statistics, so counting is fast.
     """

@@ -43,7 +43,7 @@ from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 from starcast.topologies.networks import MAX_COMMON_CAPACITY, MAX_LATENCY, find_network
 
-#: Importer options besides the files: nodes are identified by number, and no row may be skipped.
+#: Options of the importer. Nodes are identified by number, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
 
 _TYPES = {
@@ -108,14 +108,14 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: number of digits of the largest node or unit number.
     """
-    # Columns have two digits for a port, a tree or a level, and `width` digits for a step, a unit
-    # or the size of a subtree.
+    # Columns have at most three digits for a port or a tree, one for `combine`, and `width` digits
+    # for a step, a unit, a level or the size of a subtree.
     network = find_network(artifact_id)
     values = 0
     if network is not None and not network.has_equal_links:
         values = len(str(MAX_COMMON_CAPACITY)) + len(str(MAX_LATENCY))
     numbers = {
-        "topology": 2 + values, "forest": 3 * 2 + width, "schedule": 2 * 2 + 2 * width,
+        "topology": 3 + values, "forest": 2 * (3 + width), "schedule": 2 * (3 + width) + 1,
     }[kind]  # fmt: skip
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators

@@ -30,7 +30,7 @@ from starcast.support.errors import (
 from starcast.support.progress import defer_signals
 from starcast.support.table import Row
 
-#: The oldest server version that supports starcast's Cypher: the LTS release of version 5.
+#: The oldest server version that supports starcast's Cypher, which is the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Seconds for retries after transient errors. The time is short, because an unreachable server is
@@ -76,7 +76,7 @@ class QueryResult:
         rows: the rows, up to the row limit.
         more: whether the result has more rows than the row limit permits.
         notices: notifications of the server.
-        plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
+        plan: the query plan; None unless the statement begins with EXPLAIN or PROFILE.
         parameters: the values with which the statement ran.
     """
 

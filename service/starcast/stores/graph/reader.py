@@ -34,11 +34,11 @@ from starcast.support.table import Row
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 
-#: Nodes per page.
+#: Default number of nodes per page. One statement reads one page.
 PAGE = 8_192
 
-#: Number of concurrent statements. On the default machine with two processors, more statements
-#: would not be faster.
+#: Number of concurrent statements. On a machine with two processors, more statements would not be
+#: faster.
 _READERS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
@@ -89,7 +89,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     nodes = read_artifact_nodes(graph)
     for (kind, artifact_id), [stored, *_] in nodes.items():
         spec = artifact_id if kind == "topology" else str(stored.properties.get("topology", ""))
-        with suppress(InputError):  # another program might have created the node
+        with suppress(InputError):  # another program's node may have an invalid spec
             first[artifact_id] = first_key(parse_topology(spec))
     parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _READERS}
     with graph.concurrent(_READERS) as pool:
@@ -131,8 +131,8 @@ def _scan(element: Element) -> str:
     variable = _variable(element)
     artifact = f"{variable}.{element.artifact_property}"
     return (
-        # Scans divide the elements by Neo4j's internal id, because any stored property might have
-        # been edited.
+        # The parts of a scan are defined by Neo4j's internal ids, because any stored property might
+        # have been edited.
         f"MATCH {pattern} WHERE id({variable}) % $scans = $scan "
         f"RETURN coalesce({artifact}, '') AS artifact, {_sums(element, f'$first[{artifact}]')}"
     )

@@ -41,8 +41,8 @@ class GraphState(StrEnum):
     """State of an artifact in the graph; only a ``complete`` artifact may be used.
 
     An artifact is ``loading`` while it is written over Bolt, and becomes ``complete`` once its
-    counts and checksums have been compared. A store that was imported offline is compared before it
-    is used, so its artifacts are ``complete``.
+    counts and checksums have been verified. In a store that was imported offline, all artifacts are
+    verified before the store is used, so they are ``complete`` from the start.
     """
 
     LOADING = "loading"
@@ -128,7 +128,7 @@ class Element(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the properties that differ between elements of the same artifact."""
+        """The names of the properties that can differ between elements of the same artifact."""
         return tuple(name for name in self.names if name != self.artifact_property)
 
     @property

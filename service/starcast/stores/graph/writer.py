@@ -319,8 +319,9 @@ def clear(graph: Graph, batch: int) -> int:
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
     """Delete nodes and relationships whose properties name an artifact that does not exist.
 
-    Such elements are left over from manual edits. Only elements with starcast's properties are
-    deleted, because a node that has only the label may belong to another program.
+    Such elements are left over from manual edits. Relationships between nodes of topologies are
+    deleted even if they name no artifact. Only nodes with starcast's properties are deleted,
+    because a node that has only the label may belong to another program.
 
     Args:
         graph: the database.

@@ -53,7 +53,10 @@ def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.StoredTopology]:
-    """List the stored topologies, sorted by spec. Any topology can be requested by its spec."""
+    """List the stored topologies: those in Neo4j, then networks that are only in PostgreSQL.
+
+    Other topologies can be requested by spec too, except networks that are not stored.
+    """
     with service.lab() as lab:
         rows = lab.topologies().rows
     return paging.respond(models.StoredTopology, _with_urls("topologies", rows))
@@ -107,7 +110,10 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List forests on a topology: one per construction without arguments, and stored forests."""
+    """List the stored forests on a topology, and a forest per construction.
+
+    Constructions that need arguments are omitted.
+    """
     computed = service.compute(computations.list_forests, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "forests", spec, computed))
 
@@ -116,7 +122,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List schedules on a topology: each algorithm with its defaults, and stored schedules."""
+    """List the stored schedules on a topology, and a schedule per algorithm, with its defaults."""
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
@@ -124,12 +130,12 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return rows for the computed artifacts and, if PostgreSQL is running, all stored artifacts.
+    """Return a row per computed artifact and, if PostgreSQL is running, per complete artifact.
 
     Args:
         service: the service that reads the stored ids.
         kind: ``forests`` or ``schedules``.
-        spec: the topology.
+        spec: the spec of the topology.
         computed: ids and short names of artifacts that are listed even if they are not stored.
     """
     try:
@@ -182,7 +188,7 @@ def show_forest(
 
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 without a parent."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 if it has none."""
     return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 
@@ -198,7 +204,10 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, sorted by id. Any schedule can be requested by its id."""
+    """List the stored schedules, sorted by id.
+
+    A schedule can be requested by its id even if it is not stored.
+    """
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     return paging.respond(models.StoredSchedule, _with_urls("schedules", rows))
@@ -208,7 +217,7 @@ def list_schedules(
 def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ScheduleResource:
-    """Show a schedule, given by an id or in short as S5:broadcast:multiple(segments=4)."""
+    """Show a schedule, given by its id or a short form: S5:broadcast:multiple(segments=4)."""
     if output == Format.SVG:
         picture = service.compute(computations.draw_schedule, schedule_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -263,7 +272,7 @@ def simulate(
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
-    """Execute a schedule under faults, and return how many units each node received."""
+    """Execute a schedule, possibly with faults; return how many units each node received."""
     facts = service.compute(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 
@@ -283,13 +292,13 @@ def compute_forest(
 ) -> Result:
     """Call a function with a forest, and return the result.
 
-    If a construction, built-in or of a plug-in, builds the forest, a worker builds it and calls
-    the function. Otherwise the forest is read: from the file of a record if its construction is
-    ``record``, else from PostgreSQL.
+    If starcast or a loaded plug-in defines the forest's construction, a worker process builds the
+    forest and calls the function. Otherwise the forest is read: from the file of a record if its
+    construction is ``record``, else from PostgreSQL.
 
     Raises:
         NotFoundError: no construction builds the forest, and it is not stored.
-        UnavailableError: no construction builds the forest, and PostgreSQL is not running.
+        UnavailableError: PostgreSQL, which stores the forest or its network, is not running.
     """
     construction = (*forest_id.split(":"), "")[1].partition("(")[0]
     if construction == evidence.CONSTRUCTION:

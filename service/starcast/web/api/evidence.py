@@ -108,9 +108,9 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest stored verdict of each claim, by claim id.
+    """Return the newest stored verdict of each claim with its verification run, by claim id.
 
-    On a published site, the verdicts of the site are returned.
+    For a published site, return the verdicts that were read or computed for its pages.
     """
     return service.verdicts if service.published else read_verdicts(service)
 
@@ -125,7 +125,10 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Return a sentence about stored verdicts whose paper packs are not loaded, or "" if none."""
+    """Return a sentence that names the missing paper packs of stored verdicts.
+
+    Return "" if all packs are loaded, or PostgreSQL is not running.
+    """
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return storage.describe_missing_packs(session)
@@ -155,7 +158,7 @@ def _cypher(verdict: Verdict) -> str | None:
 
 
 def claim_fields(row: Row) -> Row:
-    """Return the fields of `models.ClaimResource` for a row of a listing."""
+    """Return the fields of `models.ClaimResource` for a row of the claim listing."""
     return {
         **{name: row[name] for name in ("id", "paper", "number", "statement", "notation")},
         "verdict": row.get("verdict"),
@@ -171,14 +174,14 @@ def list_records(
     paging: PagingParameter,
     problem: ProblemParameter = None,
 ) -> Page[models.RecordResource]:
-    """List the best known solution of each problem on each topology. No server is needed."""
+    """List the best known solution of each problem on each topology, as read from record files."""
     rows = [record_fields(each) for each in load_records(service, problem)]
     return paging.respond(models.RecordResource, rows)
 
 
 @router.get("/records/{record_id}", tags=["records"])
 def show_record(record_id: RecordParameter, service: ServiceParameter) -> models.RecordDetail:
-    """Show a record with the reason for the bound, the proof, and the searches."""
+    """Show a record: value, bound, the reason for the bound, proof, searches and witness."""
     record = find_known_record(service.settings.home, record_id)
     fields = record.fields()
     return models.RecordDetail(
@@ -210,7 +213,7 @@ def get_witness(
 
 
 def load_records(service: Service, problem: str | None) -> list[Record]:
-    """Return the best known records, in the order of the problems.
+    """Return the best known records of a problem, or of all problems if ``problem`` is None.
 
     Raises:
         InputError: the problem is unknown, or the file of a record is damaged.
@@ -237,7 +240,7 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
     """Return the best known record with an id such as ``congestion-trees:S4:congestion=2``.
 
     Args:
-        home: the user's home directory of starcast, which may contain better records.
+        home: starcast's home, which may contain better records than those that come with starcast.
         record_id: the id; it is compared with known records, and never used as a path.
 
     Raises:
@@ -268,13 +271,14 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
     """Verify a record and return the trees of its witness.
 
     Args:
-        home: the user's home directory of starcast, which may contain better records.
+        home: starcast's home, which may contain better records than those that come with starcast.
         forest_id: such as ``S4:record(problem=congestion-trees,congestion=2)``, optionally followed
             by a colon and the root.
 
     Raises:
-        NotFoundError: no such record is known, or its witness is not a forest.
-        InputError: the id or the file of a record is malformed.
+        NotFoundError: no such record is known, its witness is not a forest, or the id has a root
+            other than the node of rank 0.
+        InputError: the id is malformed, its topology is unknown, or a record file is damaged.
         RejectedError: the verification of the record failed.
     """
     spec, text, *root = forest_id.split(":")

@@ -82,7 +82,7 @@ def get_curves(name: ExperimentParameter, service: ServiceParameter) -> models.C
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the curves of an experiment, grouped by plot (panel)."""
+    """Return the panels (plots) of an experiment, with the fields of `models.PanelData`."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())
@@ -104,7 +104,7 @@ def compare(
     ] = "message_units",
     output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
-    """Compare experiments or runs; one experiment is split by algorithm, base and copies.
+    """Compare experiments or runs. A single experiment is split by algorithm, base and copies.
 
     The comparison page and ``starcast compare --format html`` show the same data.
     """
@@ -157,7 +157,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
 
 
 def _experiment(row: Row) -> Row:
-    """Return the fields of `models.ExperimentResource` for a row of a listing."""
+    """Return the fields of `models.ExperimentResource` for a row of the experiment listing."""
     axes = {axis: format_value(value) for axis, value in row.items() if axis not in _HIDDEN}
     return {
         **{key: row[key] for key in _HIDDEN},

@@ -58,7 +58,7 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
             400,
             "the request names a host that is not served here, or its URL contains NUL",
         ),
-        (403, "the request comes from a page of another site"),
+        (403, "the request comes from a page of another origin"),
         (404, "no resource has this name"),
         (409, "a check failed"),
         (414, "the URL is too long"),

@@ -95,7 +95,7 @@ def get_answer(
 
 
 def read_parameters(request: Request) -> dict[str, str]:
-    """Read the parameter values of a query from the URL; an empty value counts as omitted.
+    """Read the parameter values of a query from the URL; empty values are treated as omitted.
 
     Raises:
         InputError: a parameter is given twice.
@@ -114,7 +114,10 @@ def read_parameters(request: Request) -> dict[str, str]:
 def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
-    """Run a query of a pack, and return its result."""
+    """Run a query of a pack, and return its result.
+
+    With ``drawable``, an InputError is raised before the run if the result cannot be drawn.
+    """
     # `Lab.query` would also accept files and Cypher statements; `find` raises an error for these.
     service.library().find(query)
     with service.lab() as lab:

@@ -73,7 +73,7 @@ ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Respon
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint that returns JSON or one of the formats."""
+    """Return the OpenAPI description of an endpoint that returns JSON or a given format."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -86,7 +86,7 @@ class Page(BaseModel, Generic[Item]):
 
 
 class Paging:
-    """The paging parameters of a request for a listing; a response has one page.
+    """The parameters by which a request selects one page of a listing.
 
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
@@ -144,8 +144,8 @@ class Paging:
     def respond(self, model: type[Model], rows: Sequence[Row]) -> Page[Model]:
         """Return the requested page of a listing, as JSON or as CSV with one column per field.
 
-        The first field of the model is the key. For CSV the result is a `Response`, although the
-        annotation, from which FastAPI creates the OpenAPI document, is `Page`.
+        The first field of the model is the key for `page`. For CSV the result is a `Response`,
+        although the annotation, from which FastAPI creates the OpenAPI document, is `Page`.
         """
         columns = tuple(model.model_fields)
         page = self.page(rows, columns[0])
@@ -168,7 +168,7 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def explorer_url(spec: str, state: Mapping[str, str]) -> str:
-    """Return the URL at which the explorer shows a topology in the state given by URL parameters.
+    """Return the explorer URL of a topology; ``state`` becomes the parameters of the URL.
 
     The URL is relative to the root of the server.
     """
@@ -177,7 +177,7 @@ def explorer_url(spec: str, state: Mapping[str, str]) -> str:
 
 
 def artifact_url(artifact: str) -> str:
-    """Return the URL at which the explorer shows a topology, a forest or a schedule."""
+    """Return the explorer URL of a topology, a forest or a schedule, given its id."""
     spec, _, rest = artifact.partition(":")
     kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
     return explorer_url(spec, {kind: rest} if rest else {})
@@ -189,7 +189,10 @@ def text_response(text: str, output: Format) -> Response:
 
 
 def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
-    """Return a response with the binary data of an array, little-endian and in C order."""
+    """Return a response with the binary data of an array, little-endian and in C order.
+
+    The headers give dtype, shape and, if ``columns`` is not empty, the names of the columns.
+    """
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     headers = {
         "X-Array-Dtype": array.dtype.name,
