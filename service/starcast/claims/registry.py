@@ -323,7 +323,7 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
     return (values,) if isinstance(values, int | str) else values
 
 
-# Schedules
+# Schedules that checks of several papers use
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:

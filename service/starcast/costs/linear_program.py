@@ -65,7 +65,7 @@ def least_busiest_link(topology: Topology) -> Fraction:
     solved = run_in_thread(partial(_solve, topology.nodes, tails, heads))
     lengths = np.rint(solved * _PRECISION).astype(np.int64)
     total = int(_sum_distances(topology.nodes, tails, heads, lengths))
-    # With unit lengths, the bound is the sum of all distances over the number of directed links.
+    # With unit lengths, the bound is the sum of all distances divided by the number of links.
     units = np.ones_like(lengths)
     plain = Fraction(int(_sum_distances(topology.nodes, tails, heads, units)), len(tails))
     return max(plain, Fraction(total, max(1, int(lengths.sum()))))

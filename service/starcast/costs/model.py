@@ -192,7 +192,7 @@ def execute_in_model(
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
     if execution == "asynchronous":
         return result.simulation, CriticalWork(len(path), units, latency)
-    # Every step counts as a start-up, even a step without packets.
+    # Every step costs a start-up, even a step without packets.
     work = CriticalWork(result.simulation.steps, units, latency, "simulated")
     return result.simulation, work
 

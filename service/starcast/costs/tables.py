@@ -138,7 +138,7 @@ _CITED = {
 }  # fmt: skip
 
 
-# Tables
+# Cost tables: closed forms, executions and bounds
 
 
 #: The name of the row with ForestColl's optimum for an all-port allgather or reduce-scatter.

@@ -37,7 +37,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: Titles of the servers for messages, by the servers' names in file names.
+#: The names of the servers in messages, by their names in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
