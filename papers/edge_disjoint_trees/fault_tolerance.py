@@ -206,7 +206,7 @@ def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: i
         is_inner = parents != faults.source
         cuts[faults.of_node[parents[is_inner]], ends[has_parent][is_inner]] = True
         current = np.where(has_parent, parent[current], current)
-    # For nodes that this copy never reaches, every fault is treated as a block.
+    # Nodes that this copy never reaches are treated as cut off by every fault.
     cuts[:, current != faults.source] = True
     return cuts
 

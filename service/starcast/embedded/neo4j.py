@@ -60,8 +60,8 @@ _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
 _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
-#: The only host names that the server can resolve; the server makes no DNS requests. The name of the
-#: machine is included, because the server looks it up, and would stop if DNS is not available.
+#: The only host names that the server can resolve; it makes no DNS requests. The machine's name is
+#: included, because the server looks it up and stops if the name is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
 #: The documented initial password of a new store, with which only the password can be changed.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed

@@ -136,8 +136,8 @@ class _Execution(ChunkExecution):
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
         #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: Signals that no thread block has received yet, each with the operations that were known to
-        #: have ended when it was sent.
+        #: Signals that no thread block has received yet, each with the operations that were known
+        #: to have ended when it was sent.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:

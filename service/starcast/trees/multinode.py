@@ -326,8 +326,8 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
         paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
         return np.take_along_axis(position, paths.astype(np.intp), axis=1)
     rows = np.arange(count)
-    # Each substar is divided into substars by the symbol in one position: the last position in which
-    # the path's start and goal differ.
+    # Each substar is divided by the symbol in one position: the last position in which the path's
+    # start and goal differ.
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(
