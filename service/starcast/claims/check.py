@@ -115,8 +115,8 @@ _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 _RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
-#: Maximum number of values that a finding lists. Of more values, a finding states only the smallest
-#: and the largest.
+#: Maximum number of values that a finding lists. Of more integers or floats, a finding states only
+#: the smallest and the largest.
 _LISTED_VALUES = 12
 #: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
 #: a huge n.

@@ -41,7 +41,8 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns for edge lists: attributes that NetworkX writes after a link; attributes or comments.
+#: Patterns for lines of edge lists: the attributes that NetworkX writes after a link, and all text
+#: that is removed before a line is split into words (comments and attributes).
 _LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
