@@ -118,8 +118,8 @@ class Home:
         self.rebuild_lock = self.root / "rebuild.lock"
         self._secrets = self.root / "secrets"
         self._state_file = self.root / "stack.json"
-        # PostgreSQL limits the name of a cluster to 63 ASCII characters, so the name contains a hash
-        # of the path instead of the path.
+        # PostgreSQL limits the name of a cluster to 63 ASCII characters, so the name contains a
+        # hash of the path instead of the path.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
         # The markers are arguments, because other users can read the arguments of a process, but
         # not its working directory.
