@@ -236,8 +236,8 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
         copies=divisors,
         messages=lambda n: sorted({1, 2, n - 2, n - 1, n}),
     )(check):
-        # The second execution records its findings again. Stored evidence contains these findings
-        # twice, and new evidence must stay comparable with stored evidence.
+        # This second execution records the same findings again. Stored evidence has them twice,
+        # and new evidence must stay comparable with stored evidence.
         check.execute(broadcast.schedule)
         yield broadcast
 

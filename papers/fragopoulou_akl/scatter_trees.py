@@ -227,7 +227,7 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     return ports
 
 
-RANDOM_TREES = 3  # trees of section 5.1 with random choices
+RANDOM_TREES = 3  # number of trees that section 5.1 allows and that are drawn at random
 
 near_balanced = forests("near-balanced")
 perfectly_balanced = forests("perfectly-balanced")

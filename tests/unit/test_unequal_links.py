@@ -70,7 +70,7 @@ def networks(draw: st.DrawFn) -> Network:
 def floods(
     draw: st.DrawFn, collective: Collective, steps: int = 5, network: Network | None = None
 ) -> Schedule:
-    """Draw a valid schedule in which nodes send what they hold, up to each link's capacity."""
+    """Draw a valid schedule in which nodes send units that they have, within the capacities."""
     network = network or draw(networks())
     ports, packets = draw(st.sampled_from(["all", "one"])), draw(st.booleans())
     empty = no_rows(network, collective, ports, each=draw(st.integers(1, 4)), packets=packets)

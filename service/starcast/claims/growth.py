@@ -48,7 +48,7 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]
-        # From n to n^2 the factor (log n)^b changes by 2^b, whose logarithm is b.
+        # From n to n^2, (log n)^b grows by the factor 2^b, whose logarithm is b.
         power = Fraction(round(2 * float(difference)), 2)
         return power <= 0, _power_of_log(power), values[-1]
 

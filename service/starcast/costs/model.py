@@ -309,8 +309,8 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
     else:
         furthest = bounds.least_start_ups(topology, collective, root)
     rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
-    # In the one-port model, the number of informed nodes at most doubles in each step, unless
-    # switches, which send any number of packets, are among them.
+    # In the one-port model, the number of informed nodes at most doubles in each step. In a network
+    # with switches it can grow faster, because a switch sends any number of packets.
     if ports == "one" and rounds > furthest.amount:
         return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
     return furthest

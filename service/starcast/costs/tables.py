@@ -145,7 +145,7 @@ _CITED = {
 BOTTLENECK_CUT = "bottleneck cut"
 #: The name of the row with the optimum of the linear program for an all-port alltoall.
 CONCURRENT_FLOW = "concurrent flow"
-#: Bounds that are computed on request only, in `CostProblem.bounds`.
+#: Bounds that are computed only if `CostProblem.bounds` requests them.
 BOUNDS = get_args(RequestedBound)
 #: Maximum dimension of the hypercube for comparison, for which no arrays are built.
 MAX_HYPERCUBE = 64

