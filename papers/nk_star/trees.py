@@ -281,7 +281,7 @@ def _exchange(
     exchanged[row, 0] = labels[row, place]
     exchanged[row, place] = labels[row, 0]
     if in_order:
-        # Positions k+1..n are the brackets: the missing symbols, whose order has no meaning.
+        # Positions k+1..n contain the missing symbols, whose order has no meaning.
         exchanged[:, k:] = np.sort(exchanged[:, k:], axis=1)
     return exchanged
 

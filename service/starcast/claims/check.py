@@ -107,8 +107,9 @@ class Evidence:
     undefined: str = ""
 
 
-#: The node, link or tree to which each measured value belongs: a constant, an array that broadcasts
-#: to the measured values, or a function of a value's index. A link is the pair of tail and head.
+#: The node, link or tree to which each measured value belongs: a constant, an array that numpy can
+#: broadcast to the measured values, or a function of a value's index. A link is given by the pair
+#: of its tail and its head.
 PlaceValue = Any
 #: Keyword arguments whose integers are ranks of nodes; a counterexample contains their labels.
 _NODES = ("node", "other", "root", "source", "destination")

@@ -164,7 +164,7 @@ def confirm(question: str, unchanged: str) -> None:
             f"{unchanged}: confirmation needs a terminal", hint="add --yes to skip the question"
         )
     try:
-        # The question goes to stderr, because stdout holds only data.
+        # The question goes to stderr, because stdout is only for data.
         is_confirmed = typer.confirm(question, err=True)
     except typer.Abort:
         # The user pressed Ctrl-C or ended the input; Typer would exit with code 1.

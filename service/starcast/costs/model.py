@@ -325,7 +325,7 @@ def _least_share(topology: Topology, collective: str, ports: str, root: int) -> 
     through = work.through
     if topology.endpoints < topology.nodes:
         # Switches forward any number of packets, so only the messages of the endpoints themselves
-        # count.
+        # are counted.
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
     # A packet over a link of capacity c takes 1/c of the time.
@@ -435,8 +435,8 @@ def lower_bound(
             links = topology.largest_capacity
             if ports == "all":
                 links = int(topology.node_capacities[rank])
-            # The last unit leaves the root in this step or later. In a reduce, the last unit
-            # reaches the root in this step or later.
+            # It takes at least ceil(units / links) steps until all units have left the root or, in
+            # a reduce, have reached it.
             steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)
         transmissions = units * least_work(topology, collective, rank).sent
     source = _source(topology, collective, ports, messages, copies)

@@ -474,7 +474,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     if not home.find_others(settings.cache):
         _delete([str(settings.cache / HOMES)])
     for folder in (home.root, settings.cache, programs.SHARED, settings.log_file.parent):
-        with suppress(OSError):  # the folder does not exist, or holds other files
+        with suppress(OSError):  # the folder does not exist, or contains other files
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
         _delete_account()
