@@ -171,7 +171,7 @@ def test_the_one_port_model_counts_packets_instead_of_units() -> None:
 
 
 def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units over a link of capacity 6 take 164. One unit over a link of latency 50 takes 214."""
+    """Six units over a link of capacity 6 take 164. One over a link of latency 50 takes 214."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)
