@@ -187,7 +187,7 @@ def _moebius(number: int) -> int:
 
 # Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring
 #
-# The minimum of a pipeline's time over real numbers of segments has this form.
+# If the number of segments may be any real number, the minimum of a pipeline's time has this form.
 
 
 ExactNumber = int | Fraction

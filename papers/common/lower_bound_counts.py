@@ -179,7 +179,7 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_MULTIPLES_ONLY = "perfectly-balanced"  # defined for n >= 3 and multiples of n-1 messages
+_MULTIPLES_ONLY = "perfectly-balanced"  # needs n >= 3, and a multiple of n-1 messages
 _ROOTED = ("broadcast", "scatter")
 
 
@@ -335,7 +335,7 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
     return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
 
 
-# One message
+# Collectives with a single message per source or destination
 
 
 def _gray_code_allgather(check: ClaimCheck) -> Schedule:

@@ -88,8 +88,8 @@ def describe_cell(cell: str) -> str:
 NETWORKS = Memory(6 * 64)
 
 # Orders of growth. A bound is a function of a network's counts, an order is a function of n, and
-# both also depend on amounts such as M messages and x copies. Quotients are maximized over all
-# sample amounts.
+# both also depend on amounts such as M messages and x copies. The quotient of a bound and its order
+# is maximized over all sample amounts.
 
 #: A function of n that returns the tuples of amounts, such as (M, x), over which to maximize.
 Amounts = Callable[[int], list[tuple[int, ...]]]

@@ -116,7 +116,7 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     return ports
 
 
-# Bounds, and the time of section 4.2
+# Section 4.2: lower bounds, steps, transmissions and links of broadcasts
 
 
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
@@ -266,7 +266,7 @@ def steps_against_the_bound(check: ClaimCheck) -> None:
 MAX_EXPANDED = 6
 
 
-#: Providers of collectives from the identity that send each message in n-1 copies.
+#: Collectives from the identity that send each message in n-1 copies, one along each tree.
 in_all_trees = partial(executions, algorithm="edge-disjoint", copies=lambda n: n - 1)
 allgathers = in_all_trees("allgather", messages=(1, 2, 3))
 scatters = in_all_trees("scatter", messages=(1, 2, 3))
@@ -297,7 +297,7 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
     check.equal(what, len(link_steps), len(expanded), **place)
 
 
-# Section 4.4
+# Section 4.4: allgather
 
 
 def execute_acknowledged(
@@ -346,7 +346,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
 
 
-# Section 4.5
+# Section 4.5: scatter
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
@@ -430,7 +430,7 @@ def scatter_transmissions(check: ClaimCheck) -> None:
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
 
 
-# Section 4.6
+# Section 4.6: alltoall
 
 
 @checks("EDT.TE.conflict-free")

@@ -29,7 +29,9 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # maximum number of fault pairs that are all tried; else half of it is drawn
+#: If there are at most this many pairs of faults, all pairs are tried. Otherwise, and for larger
+#: sets of faults, half as many sets are drawn at random.
+_MAX_SETS = 3_000
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -126,7 +128,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
             trees = trees_of_unit(schedule, unit)
             cuts_of_units.append([_cuts_of_copy(schedule, faults, unit, tree) for tree in trees])
         copies = max(map(len, cuts_of_units))
-        # A missing copy of a unit counts as blocked by every fault.
+        # A missing copy of a unit is treated as a copy that every fault blocks.
         missing = np.ones((len(faults), schedule.topology.nodes), dtype=bool)
         padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
         return np.array(padded)
@@ -204,7 +206,7 @@ def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: i
         is_inner = parents != faults.source
         cuts[faults.of_node[parents[is_inner]], ends[has_parent][is_inner]] = True
         current = np.where(has_parent, parent[current], current)
-    # Nodes that this copy never reaches count as cut off by every fault.
+    # Nodes that this copy never reaches are treated as cut off by every fault.
     cuts[:, current != faults.source] = True
     return cuts
 
@@ -234,8 +236,8 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
         copies=divisors,
         messages=lambda n: sorted({1, 2, n - 2, n - 1, n}),
     )(check):
-        # The second execution records its findings again. Stored evidence contains these findings
-        # twice, and new evidence must stay comparable with stored evidence.
+        # This second execution records the same findings again. Stored evidence has them twice,
+        # and new evidence must stay comparable with stored evidence.
         check.execute(broadcast.schedule)
         yield broadcast
 
@@ -337,7 +339,8 @@ def copies_that_do_not_divide(check: ClaimCheck) -> None:
             schedule = _broadcast(check, messages, copies)
             simulation = check.objects.simulation(schedule)
             steps = simulation.steps
-            # A broadcast of one message along one subtree takes as many steps as EDT is deep.
+            # The number of steps of a broadcast of one message along one subtree of EDT is the
+            # height of this subtree.
             height = check.objects.simulation(_broadcast(check, 1, 1)).steps
             stated = ceil_div(messages * copies, n - 1) + height - 1
             survives = _survives_all_faults(check, schedule, copies)
@@ -438,8 +441,9 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
     """
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]
-    # A translation maps any fault to the identity or one of its links, and maps the allgather of
-    # all sources to itself. So sets without such a fault need not be tried.
+    # For every fault there is a translation that maps it to the identity or to a link of the
+    # identity. Translations map the allgather of all sources to itself. So it is enough to try sets
+    # that contain the identity or one of its links.
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(check.n)

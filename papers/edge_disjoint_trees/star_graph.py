@@ -120,7 +120,8 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
         int64 ``[ports, nodes]``.
     """
     ports, nodes = check.neighbours.shape
-    # The axes are the dimension of a rotated link, the dimension of the link, and its tail.
+    # An entry is True if an image of a link under rotation has the dimension of the first axis. The
+    # other axes are the dimension and the tail of the link itself.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
     head = check.neighbours
@@ -344,7 +345,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     return np.asarray(parent_port[network.neighbours] == dimensions)
 
 
-# SPT and SPG
+# Checks of the trees SPT and SPG
 
 
 @checks("EDT.D6", given=shortest_path_trees)

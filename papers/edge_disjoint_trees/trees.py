@@ -124,7 +124,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
     yield edt(check)
 
 
-# Definition 8
+# Definition 8: the parents and children of the trees EDT
 
 
 @checks("EDT.D8.consistent", given=edt_forests)
@@ -183,7 +183,7 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     check.equal("nodes over each link of I", sizes, stated, **place)
 
 
-# Lemma 6
+# Lemma 6: properties of the trees EDT
 
 
 @checks("EDT.L6.1", given=edt_forests)

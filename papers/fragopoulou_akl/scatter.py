@@ -72,7 +72,7 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
         yield Forest(check.topology, row[None]), f"drawn-{number}"
 
 
-# Rule 5 on any tree
+# Rule 5: the order in which the root of any tree sends
 
 
 @checks("FA.R5")
@@ -170,7 +170,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
         check.takes(schedule, even_share(check.n), distance_sum(check.n), root=schedule.root)
 
 
-# Section 6
+# Section 6: one-port scatter and gather
 
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:

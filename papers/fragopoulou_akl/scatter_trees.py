@@ -227,13 +227,13 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     return ports
 
 
-RANDOM_TREES = 3  # trees of section 5.1 with random choices
+RANDOM_TREES = 3  # number of trees that section 5.1 allows and that are drawn at random
 
 near_balanced = forests("near-balanced")
 perfectly_balanced = forests("perfectly-balanced")
 
 
-# Section 5.1
+# Section 5.1: balanced trees
 
 
 def balanced_trees(check: ClaimCheck) -> Forest:
@@ -279,7 +279,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
     check.equal("size of the largest subtree", sizes[:, -1], even_share(n), tree=lambda tree: tree)
 
 
-# Definitions 7 and 13 to 16
+# Definition 7: generators. Definitions 13 to 16: functions that give parents and children.
 
 
 @checks("FA.D7")
@@ -382,7 +382,7 @@ check_rows(
 check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DEFINITION_15})
 
 
-# Theorem 9
+# Theorem 9: properties of near-balanced trees
 
 
 @checks("FA.T9.1", given=near_balanced)
@@ -446,7 +446,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     check.order(what, lambda n: divide(largest_branch(n), smallest_branch(n)))
 
 
-# Theorem 10
+# Theorem 10: properties of perfectly balanced trees
 
 
 @checks("FA.T10.1", given=perfectly_balanced)

@@ -175,7 +175,7 @@ BOUNDS = {
     cell: Bound(cell, ARGUMENTS[cell], COUNTS[cell], ON_STAR[cell], ON_CUBE[cell], ALGORITHMS[cell])
     for cell in ARGUMENTS
 }
-#: The bound that rule 9 meets according to the paper; in fact rule 9 takes more steps.
+#: The bound that rule 9 attains according to the paper; in fact rule 9 takes more steps.
 RULE_9_CELL = "alltoall-allport-time"
 
 

@@ -304,13 +304,13 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 
 # All-to-all broadcast, level by level: link loads, computed and executed
 #
-# Relabelling moves a tree from Id to any other source (LC), for any order of the missing symbols.
+# A label change (LC) moves a tree from Id to any source, for any order of the missing symbols.
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
-# links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
-# changes, all links of such a class have the same load on a level. In messages, this load is the
-# number of links of the class that the tree has on the level, divided by the number of links of the
-# class at a node.
+# links; for k = n-1 and k = 1 all links are alike. So the links form one class or two: exchanges
+# and residual links. If every message is divided evenly among these changes, all links of a class
+# have the same load on a level. In messages, this load is the number of links of the class that the
+# tree has on the level, divided by the number of links of the class at a node.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"

@@ -45,7 +45,7 @@ def register_cells(
         check_rows(function, rows, memory=common.BROADCASTS)
 
 
-# Table 1, one tree
+# Table 1: broadcasts along one tree SP
 
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
@@ -145,7 +145,7 @@ register_cells(one_tree_transmission, "one-tree-transmission")
 register_cells(one_tree_overall, "one-tree-overall")
 
 
-# Table 1, trees MT
+# Table 1: broadcasts along the trees MT
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
@@ -262,7 +262,7 @@ register_cells(many_trees_overall, "many-trees-overall", ["all"])
 register_cells(many_trees_one_port, "many-trees-transmission, many-trees-overall", ["one"])
 
 
-# Table 1, Y.S. Chen
+# Table 1: the cited broadcast of Y.S. Chen & Tai
 
 
 def cited_broadcast(check: ClaimCheck, ports: str) -> None:
@@ -284,7 +284,7 @@ check_rows(
 )
 
 
-# Table 2
+# Table 2: allgather
 
 
 @dataclass(frozen=True)

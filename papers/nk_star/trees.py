@@ -204,7 +204,7 @@ def _farthest_forms(
     if k <= n // 2:
         return (first & (beta == k - 1)) | (beta == k), none
     in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
-    only_first = first & (in_place == 1)  # only position 1 is as in Id
+    only_first = first & (in_place == 1)  # only position 1 has the same symbol as in Id
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
     is_short = on_cycles + of_nodes.chained + first == k  # no internal cycle is longer than 3
@@ -281,7 +281,7 @@ def _exchange(
     exchanged[row, 0] = labels[row, place]
     exchanged[row, place] = labels[row, 0]
     if in_order:
-        # Positions k+1..n are the brackets: the missing symbols, whose order has no meaning.
+        # Positions k+1..n contain the missing symbols, whose order has no meaning.
         exchanged[:, k:] = np.sort(exchanged[:, k:], axis=1)
     return exchanged
 

@@ -46,7 +46,7 @@ _ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
 ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
-# Executions
+# Executions of Algorithms 1 and 2, and of the algorithms with which the paper compares them
 
 
 def height(check: ClaimCheck, construction: str) -> int:

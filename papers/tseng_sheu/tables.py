@@ -343,7 +343,7 @@ def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
 check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
-# Table 2
+# Table 2: allgather
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:

@@ -234,8 +234,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
-            # This is a lower bound on the start-ups for any p: p = 1, and only one sub-slot of the
-            # last slot is used.
+            # For p = 1, if only one sub-slot of the last slot is used, the start-ups take this
+            # time. For any other p they take longer, so this is a lower bound.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)

@@ -343,8 +343,8 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
         nodes = path.nodes[1:]
         moved, first = label_symbols[nodes, path.i], label_symbols[root, 0]
         check.equal("symbol in position i+1", moved, first, i=path.i, node=nodes)
-        # Ends are sorted, so that a link crossed in opposite directions by two paths counts as
-        # shared.
+        # Ends are sorted, so that two paths that cross a link in opposite directions are found to
+        # share it.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
     check.equal(f"paths on a link, r = {check.label(root)}", counts, 1, link=(links[0], links[1]))

@@ -1,4 +1,4 @@
-"""Arc-disjoint spanning trees: maximum number, disjoint, shallow, and the same without numba.
+"""Arc-disjoint spanning trees: their number and heights, and equal results without numba.
 
 NetworkX checks the links of the trees.
 """

@@ -112,7 +112,7 @@ def test_level_sizes_equal_those_of_generating_functions() -> None:
 def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
     """The values for modified bubble-sort graphs are from Jerrum 1985.
 
-    Those for AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
+    The values for alternating group graphs AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
     """
     assert tuple(topology(f"BP{n}").diameter for n in range(2, 7)) == BURNT_PANCAKES
     for n in range(3, 8):

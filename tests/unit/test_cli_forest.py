@@ -79,7 +79,7 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
 
 
 def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
-    """The true heights on S3 are 5 and 4, although Tseng & Sheu's Lemma 5 states 5 for both."""
+    """The heights on S3 are 5 and 4, although Lemma 5 of Tseng & Sheu 1997 states 5 for both."""
     result = starcast("forest show S3 multiple -f csv")
     rows = {row["property"]: row for row in result.rows}
     assert rows["heights"]["value"] == "5 4"

@@ -66,7 +66,7 @@ def compared(*which: tuple[str, str, str]) -> Iterator[tuple[Case, costs.Cost, c
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
-    """The paper assumes height D + 4. The height is D + 3 for even n and D + 2 for odd n."""
+    """The paper assumes height D + 4. The height is D + 3 for even n > 2 and D + 2 for odd n."""
     for case, form, real in compared(("broadcast", "edge-disjoint", "all")):
         n = as_topology(case.spec).n
         saved, words = {2: (4, "four steps"), 4: (1, "one step")}.get(n, (2, "two steps"))

@@ -63,7 +63,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     return site
 
 
-def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path) -> None:
+def test_a_folder_below_an_unreadable_folder_is_treated_as_unreadable(tmp_path: Path) -> None:
     """The folder and its parent are readable, but a folder further up is not."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
@@ -277,7 +277,7 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
 ) -> None:
     """All files are complete, the progress reaches its total, and no temporary file is left.
 
-    A complete set of jars needs no network.
+    A complete set of jars is not downloaded again.
     """
     reporter = Recorder()
     wanted.download(mirror.url + "/", reporter)
@@ -361,7 +361,7 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
     assert stored(wanted)["beta-1.0.jar"] == CONTENT["beta"]
 
 
-def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
+def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> None:
     """The failed download leaves no partial file."""
     unreachable = r"^3 files of .*: the repository cannot be reached"
     with pytest.raises(UnavailableError, match=unreachable) as caught:

@@ -257,10 +257,10 @@ def test_a_started_server_is_detached_from_this_process(
     assert "'HOME'" not in output
 
 
-def test_only_a_process_that_matches_its_record_counts_as_the_server(
+def test_only_a_process_that_matches_the_stored_values_is_taken_for_the_server(
     tmp_path: Path, word: str
 ) -> None:
-    """The process id, the start time and the command line must equal the recorded values."""
+    """The process id, the start time and the command line must equal the stored values."""
     server = start(tmp_path, word)
     assert server.is_alive(word)
     assert [process.pid for process in system.find_all(matcher(word))] == [server.pid]
@@ -271,7 +271,7 @@ def test_only_a_process_that_matches_its_record_counts_as_the_server(
 
 
 def test_a_zombie_is_not_alive() -> None:
-    """A process that has ended but was not reaped counts as ended."""
+    """A process that has ended but was not reaped is treated as ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         process = psutil.Process(child.pid)
         wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE)
@@ -316,7 +316,7 @@ def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
     assert system.choose_port(None, port, "Neo4j") == port
 
 
-def test_only_a_server_that_answers_counts_as_responding() -> None:
+def test_a_server_that_accepts_a_connection_but_sends_nothing_is_not_responding() -> None:
     """The kernel accepts connections even for a frozen process."""
     with socket.create_server((system.LOOPBACK, 0)) as server, ThreadPoolExecutor() as pool:
         port = server.getsockname()[1]

@@ -30,7 +30,7 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """The M L hops to short necklaces cross each dimension at most ceil(M L / (n-1)) times."""
+    """For h hops to short necklaces, each dimension is crossed at most ceil(h / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)

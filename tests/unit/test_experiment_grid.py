@@ -379,9 +379,9 @@ def test_invalid_experiment_names_are_refused() -> None:
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
-    """Changed, new and deleted code files count.
+    """Changed, new and deleted code files make a checkout dirty.
 
-    Other files do not count, because they do not affect results.
+    Other files do not, because they do not affect results.
     """
 
     def git(*words: str) -> None:

@@ -291,7 +291,7 @@ def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, 
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """The file is refused unless the changed bit does not matter. Then the forest is the same."""
+    """The file is refused or, if the changed bit does not matter, opens as the same forest."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

@@ -110,7 +110,8 @@ def test_greedy_schedules_on_topology_families_are_complete(spec: str, ports: st
         assert_complete(plan)
 
 
-def test_greedy_is_the_broadcast_of_tseng_and_sheu_only_on_star_graphs() -> None:
+def test_the_name_greedy_stands_for_different_algorithms_on_stars_and_meshes() -> None:
+    """On a star graph it is the broadcast of Tseng & Sheu 1997, on a mesh `greedy-matching`."""
     for collective in ("broadcast", "reduce", "allreduce"):
         assert dict(schedule("S4", collective, "greedy").arguments) == {"segments": 1}
         one, other = (
@@ -166,7 +167,8 @@ def digests() -> dict[tuple[str, str, str, str, int, int], str]:
     return result
 
 
-def test_schedule_rows_are_the_same_on_every_platform() -> None:
+def test_schedule_rows_have_the_recorded_digests() -> None:
+    """The rows must be the same on every platform."""
     assert digests() == FROZEN
 
 

@@ -291,7 +291,7 @@ def executes(made: Plan, name: str, random: Random) -> bool:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_oracle_executes_valid_plans_correctly_in_any_order(name: str) -> None:
+def test_the_oracle_executes_valid_plans_correctly_in_random_orders(name: str) -> None:
     for seed in range(10):
         assert executes(PLANS[name][0](), name, Random(seed))  # noqa: S311 - repeatable
 

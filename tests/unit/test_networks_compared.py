@@ -60,7 +60,7 @@ def test_the_times_of_all_algorithms_agree_with_the_runs(star: str) -> None:
 
 @pytest.mark.slow
 def test_with_equally_fast_nodes_only_transmission_times_scale_with_the_degree() -> None:
-    """A synchronous time is start-up plus transmission time. T_c scales transmission time only."""
+    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5. Start-ups stay equal."""
     plain = {
         run.point.structure: run
         for run in page.results("SF7")

@@ -53,7 +53,7 @@ def test_optimal_substars_use_the_largest_record_that_is_proven_optimal() -> Non
 
 
 @pytest.mark.slow
-def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_less_than_published() -> None:
+def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_fewer_than_published() -> None:
     result = simulate(schedule("S10", "broadcast", "optimal-substars"))
     assert (result.violation, result.complete, result.steps) == (None, True, 24)
 

@@ -28,7 +28,7 @@ def test_the_clique_bound_exceeds_the_counting_bound_on_some_nk_stars() -> None:
         assert clique_bound(graph) == counting_bound(graph.nodes, graph.degree) + 1
 
 
-def test_the_clique_bound_is_0_for_star_graphs_and_large_cliques() -> None:
+def test_the_clique_bound_is_0_for_star_graphs_and_cliques_of_more_than_20_nodes() -> None:
     assert clique_bound(topology("S5")) == 0
     assert clique_bound(topology("S24,2")) == 0
 

@@ -224,7 +224,7 @@ def test_a_statement_that_would_exhaust_the_parser_is_refused(statement: str, er
         check_statement(statement, {}, FILE)
 
 
-def test_brackets_in_strings_in_comments_or_side_by_side_do_not_count_as_nested() -> None:
+def test_brackets_in_strings_in_comments_or_side_by_side_are_not_counted_as_nested() -> None:
     text = f"RETURN {'([{' * 33}1{'}])' * 33} + '{'(' * 200}' + {'(1)+' * 200}1 // {'{' * 200}"
     assert check_statement(text, {}, FILE) == text
 

@@ -142,7 +142,7 @@ def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_query_packs_in_several_folders_are_added_to_the_packs_of_starcast(tmp_path: Path) -> None:
-    """Hidden folders, and files that are no queries, are ignored."""
+    """Hidden folders, and files that are not queries, are ignored."""
     first = write(tmp_path / "a", "mine/nodes")
     write(tmp_path / "a", ".git/nodes")
     first.with_name("notes.txt").write_text("no query")

@@ -105,7 +105,7 @@ def test_measured_times_are_described_in_one_sentence() -> None:
 
 
 def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_is_much_faster() -> None:
-    """The time of a query that did not finish counts as the time-out."""
+    """The time of a query that did not finish is taken to be the time limit of 30 seconds."""
     for largest, others, faster in [
         (2 * SLOW, {"numpy": 2 * SLOW / FASTER, "igraph": 5.0}, ("numpy", FASTER)),
         (2 * SLOW, {"numpy": 2.1 * SLOW / FASTER}, None),

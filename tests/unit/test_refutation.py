@@ -71,8 +71,8 @@ def test_the_error_for_a_wrong_proof_names_the_line_and_the_reason(
     assert reason in rejected.value.message
 
 
-def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
-    """Each proof begins by adding a clause that the formula does not imply."""
+def test_a_proof_that_adds_a_clause_which_the_formula_does_not_imply_is_rejected() -> None:
+    """The formula is satisfiable, so no proof of the empty clause is valid."""
     literals = (1, -1, 2, -2)
     clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
     formula = [[1, 2], [-1, 2]]

@@ -204,7 +204,7 @@ def test_simulated_runs_and_lower_bounds_use_the_given_root(
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_on_s4_all_costs_are_the_same_for_every_root(ports: str) -> None:
+def test_on_s4_all_costs_are_the_same_for_different_roots(ports: str) -> None:
     runs = [
         ran(make_point("S4", "broadcast", "multiple", ports, 3, 1024, root=root))
         for root in (None, "4321", "2134", "centre")

@@ -21,7 +21,7 @@ def test_tables_and_files_have_the_fields_of_runs_and_costs() -> None:
     assert CostRecord.model_fields.keys() == {*COST_FIELDS}
 
 
-def test_runs_are_executed_without_sqlalchemy() -> None:
+def test_the_modules_that_execute_runs_do_not_import_sqlalchemy() -> None:
     program = (
         "import sys; import starcast.experiments.execution; import starcast.experiments.sharding;"
         "print('sqlalchemy' in sys.modules)"

@@ -63,10 +63,10 @@ def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("messages", [1, 2])
-def test_with_one_dead_node_on_s4_live_nodes_lack_messages_despite_three_copies(
+def test_with_acknowledgements_one_dead_node_on_s4_is_not_tolerated_despite_three_copies(
     messages: int,
 ) -> None:
-    """For every dead node, fixed steps deliver all units, but acknowledged execution does not."""
+    """For every dead node, the schedule delivers all units if its steps are fixed."""
     schedule = driven(messages)
     for rank in range(24):
         assert simulate(schedule, [rank]).complete
@@ -75,7 +75,7 @@ def test_with_one_dead_node_on_s4_live_nodes_lack_messages_despite_three_copies(
         assert waited.transmissions < simulate(schedule, [rank]).transmissions
 
 
-def test_with_one_dead_link_on_s4_all_nodes_receive_all_messages() -> None:
+def test_with_acknowledgements_one_dead_link_on_s4_is_tolerated() -> None:
     """If the traversal of one tree stalls, another tree delivers the remaining units."""
     schedule = driven()
     for link in links():
@@ -85,15 +85,15 @@ def test_with_one_dead_link_on_s4_all_nodes_receive_all_messages() -> None:
 
 
 @pytest.mark.slow
-def test_two_dead_nodes_are_not_tolerated_contrary_to_the_paper() -> None:
-    """On S4, three copies survive two dead nodes with fixed steps, not with acknowledgements."""
+def test_with_acknowledgements_two_dead_nodes_are_not_tolerated_contrary_to_the_paper() -> None:
+    """On S4, three copies tolerate any two dead nodes if the steps are fixed."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete
         assert not simulate_acknowledged(schedule, pair).simulation.complete
 
 
-def test_two_dead_links_are_not_tolerated_with_acknowledgements() -> None:
+def test_with_acknowledgements_two_dead_links_are_not_tolerated() -> None:
     """By symmetry, only pairs with the port-2 link of the identity need to be tried."""
     schedule = driven()
     first, *others = links()
@@ -136,7 +136,7 @@ def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed()
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
-    """Each node has one child, so acknowledgements make no difference under faults."""
+    """No node has two children, so acknowledgements make no difference under faults."""
     schedule = build("S4", "allgather", "hamiltonian-cycle")
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]

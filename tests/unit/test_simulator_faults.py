@@ -119,7 +119,7 @@ def test_faults_may_come_from_any_iterable_but_a_single_fault_is_refused() -> No
             simulate(plan, faults=faults)  # type: ignore[arg-type]
 
 
-def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
+def test_if_a_fault_is_given_twice_it_begins_in_the_earlier_step() -> None:
     """Neither the order and notation of faults nor the order of a link's ends matters."""
     schedule = build("S4", "alltoall", "edge-disjoint")
     link = ("1234", "2134")

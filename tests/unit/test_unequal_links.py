@@ -70,7 +70,7 @@ def networks(draw: st.DrawFn) -> Network:
 def floods(
     draw: st.DrawFn, collective: Collective, steps: int = 5, network: Network | None = None
 ) -> Schedule:
-    """Draw a valid schedule in which nodes send what they hold, up to each link's capacity."""
+    """Draw a valid schedule in which nodes send units that they have, within the capacities."""
     network = network or draw(networks())
     ports, packets = draw(st.sampled_from(["all", "one"])), draw(st.booleans())
     empty = no_rows(network, collective, ports, each=draw(st.integers(1, 4)), packets=packets)
@@ -143,7 +143,7 @@ def test_times_equal_those_of_the_event_simulation(
 def test_times_on_a_line_of_three_nodes_equal_those_computed_by_hand(
     values: dict[str, list[int]], time: int, execution: ExecutionModel
 ) -> None:
-    """Capacities of 1 and 4 give 164 + 116, latencies of 5 and 7 give 169 + 171."""
+    """The packets take 164 and 116 with capacities 1 and 4, 169 and 171 with latencies 5 and 7."""
     judged = sends(line(**values), (1, "a", "b", 0), (2, "b", "c", 0))
     assert timing(judged, 64, 100, 1, execution).time == time
 
@@ -171,7 +171,7 @@ def test_the_one_port_model_counts_packets_instead_of_units() -> None:
 
 
 def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units over a link of capacity 6 take 164. One unit over a latency of 50 takes 214."""
+    """Six units over a link of capacity 6 take 164. One over a link of latency 50 takes 214."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)

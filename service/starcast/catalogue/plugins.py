@@ -321,7 +321,7 @@ def load(names: Iterable[str]) -> None:
             _loaded[name] = None
 
 
-#: The function `load` with a cache: a process, such as a worker, loads the same names only once.
+#: The function `load` with a cache, so that a process (such as a worker) loads the same names once.
 load_once = cache(load)
 
 

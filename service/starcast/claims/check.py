@@ -107,16 +107,17 @@ class Evidence:
     undefined: str = ""
 
 
-#: The node, link or tree to which each measured value belongs: a constant, an array that broadcasts
-#: to the measured values, or a function of a value's index. A link is the pair of tail and head.
+#: The node, link or tree to which each measured value belongs: a constant, an array that numpy can
+#: broadcast to the measured values, or a function of a value's index. A link is given by the pair
+#: of its tail and its head.
 PlaceValue = Any
 #: Keyword arguments whose integers are ranks of nodes; a counterexample contains their labels.
 _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 _RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
-#: Maximum number of values that a finding lists. Of more values, a finding states only the smallest
-#: and the largest.
+#: Maximum number of values that a finding lists. Of more integers or floats, a finding states only
+#: the smallest and the largest.
 _LISTED_VALUES = 12
 #: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
 #: a huge n.

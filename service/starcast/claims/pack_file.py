@@ -197,7 +197,8 @@ def _is_unknown_key(details: Mapping[str, Any]) -> bool:
 
 
 def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) -> InputError:
-    # The omitted parts of a place are alternatives of a type, or positions in a list.
+    # Pydantic's location may end with alternatives of a type or positions in a list, which are
+    # omitted here.
     *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
     noun, table = "the file", cast("type[_Table]", _Document)
     match place:

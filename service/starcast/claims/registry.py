@@ -84,8 +84,8 @@ class RegisteredCheck:
     origin: Origin
 
 
-#: The attribute in which a module holds its checks. A module that is imported again starts without
-#: checks.
+#: The attribute of a module that contains its checks. A module that is imported again does not have
+#: this attribute at first, so the old checks are gone.
 _CHECKS = "__starcast_checks__"
 
 
@@ -323,7 +323,7 @@ def _as_sequence(values: Choices, n: int) -> Sequence[ArgumentValue]:
     return (values,) if isinstance(values, int | str) else values
 
 
-# Schedules
+# Schedules that checks of several papers use
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:

@@ -236,7 +236,7 @@ def _escaped(text: str) -> str:
     return typeset(escaped.replace(" * ", " \\* "))
 
 
-# Tables
+# Tables of claims and verdicts
 
 
 #: For each claim id, the verification run that stored the newest verdict, and this verdict. The

@@ -84,7 +84,7 @@ def run_check(
             raise
         reason = error.message if isinstance(error, StarcastError) else error
         undefined = f"not defined there ({reason})"
-    # Findings recorded before the check stopped count as evidence too.
+    # Findings that were recorded before the check stopped are kept as evidence.
     evidence = claim_check.evidence(claim.id, time.perf_counter() - begin)
     return replace(evidence, undefined=undefined)
 

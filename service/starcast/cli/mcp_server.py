@@ -38,8 +38,8 @@ TOOLS: tuple[Callable[..., Any], ...] = (
     Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
     Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
 )  # fmt: skip
-#: Parameters of operations that tools omit, because they name files, are limits, or concern only
-#: the command line.
+#: Parameters of operations that tools do not have, because they name files, set limits, or concern
+#: only Python or the command line.
 _NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
 #: The documentation pages that MCP clients can read as resources.
 PAGES = (

@@ -164,7 +164,7 @@ def confirm(question: str, unchanged: str) -> None:
             f"{unchanged}: confirmation needs a terminal", hint="add --yes to skip the question"
         )
     try:
-        # The question goes to stderr, because stdout holds only data.
+        # The question goes to stderr, because stdout is only for data.
         is_confirmed = typer.confirm(question, err=True)
     except typer.Abort:
         # The user pressed Ctrl-C or ended the input; Typer would exit with code 1.
@@ -410,7 +410,7 @@ class _Echo(logging.StreamHandler[TextIO]):
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
         self.setLevel(level)
-        # `say` prints messages and `main` prints errors, so both would be printed twice.
+        # Messages are already printed by `say`, and errors by `main`.
         self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
 
     def format(self, record: logging.LogRecord) -> str:
@@ -448,9 +448,9 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
-        # With emoji on, rich would replace `:name:` in an id by an emoji of this name.
         self._has_bar = True
         try:
+            # With emoji on, rich would replace `:name:` in an id by an emoji of this name.
             with progress.Progress(
                 *columns, console=Console(stderr=True, highlight=False, emoji=False)
             ) as bars:

@@ -31,7 +31,7 @@ from starcast.support.vocabulary import PairedBy
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns that compare a side's time with the baseline's time; the baseline lacks them.
+#: The columns that compare a side's time with the baseline's time; the baseline does not have them.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: The values of `CHANGES` for one side: the absolute and relative change of its time, and the

@@ -32,9 +32,9 @@ from starcast.support.text import format_value
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
-#: Values of `Crossing.how`.
+#: The kinds of crossovers, in `Crossing.how`.
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
-#: Values of `Crossing.choice`.
+#: The numbers of segments that are compared, in `Crossing.choice`.
 BEST, ONE, ONLY = "best", "one", "only"
 
 #: For each column of `crossover_rows` besides `AXES`, the attribute of `Crossing` that it shows.

@@ -349,7 +349,7 @@ class _Pairing:
         axes = (*question, *(self._matched.get(run) or self._common))
         columns = [_COLUMNS[axis] for axis in axes]
         apart = self._codes[side.name][:, columns] != self._points.key(run, axes)
-        # A run of the same problem counts as more similar than any run of another problem.
+        # The weights make any run of the same problem more similar than a run of another problem.
         weights = [len(axes) if axis in question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
         missing = " and ".join(

@@ -65,7 +65,8 @@ def least_busiest_link(topology: Topology) -> Fraction:
     solved = run_in_thread(partial(_solve, topology.nodes, tails, heads))
     lengths = np.rint(solved * _PRECISION).astype(np.int64)
     total = int(_sum_distances(topology.nodes, tails, heads, lengths))
-    # With unit lengths, the bound is the sum of all distances over the number of directed links.
+    # With unit lengths, the bound is the sum of all distances divided by the number of directed
+    # links.
     units = np.ones_like(lengths)
     plain = Fraction(int(_sum_distances(topology.nodes, tails, heads, units)), len(tails))
     return max(plain, Fraction(total, max(1, int(lengths.sum()))))
@@ -83,7 +84,7 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
         ) from None
     count = len(tails)
     number = np.arange(count)
-    # Inflow minus outflow of a node: 1 message, or minus the N-1 messages of the source.
+    # The inflow of a node minus its outflow is 1 message or, for the source, -(N-1) messages.
     signs = np.r_[np.ones(count), -np.ones(count)]
     rows, columns = np.r_[heads, tails], np.r_[number, number]
     balance = coo_array((signs, (rows, columns)), shape=(nodes, count))

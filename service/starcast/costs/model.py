@@ -192,7 +192,7 @@ def execute_in_model(
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
     if execution == "asynchronous":
         return result.simulation, CriticalWork(len(path), units, latency)
-    # Every step counts as a start-up, even a step without packets.
+    # Every step costs a start-up, even a step without packets.
     work = CriticalWork(result.simulation.steps, units, latency, "simulated")
     return result.simulation, work
 
@@ -309,8 +309,8 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
     else:
         furthest = bounds.least_start_ups(topology, collective, root)
     rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
-    # In the one-port model, the number of informed nodes at most doubles in each step, unless
-    # switches, which send any number of packets, are among them.
+    # In the one-port model, the number of informed nodes at most doubles in each step. In a network
+    # with switches it can grow faster, because a switch sends any number of packets.
     if ports == "one" and rounds > furthest.amount:
         return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
     return furthest
@@ -325,7 +325,7 @@ def _least_share(topology: Topology, collective: str, ports: str, root: int) -> 
     through = work.through
     if topology.endpoints < topology.nodes:
         # Switches forward any number of packets, so only the messages of the endpoints themselves
-        # count.
+        # are counted.
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
     # A packet over a link of capacity c takes 1/c of the time.
@@ -435,8 +435,8 @@ def lower_bound(
             links = topology.largest_capacity
             if ports == "all":
                 links = int(topology.node_capacities[rank])
-            # The last unit leaves the root in this step or later. In a reduce, the last unit
-            # reaches the root in this step or later.
+            # It takes at least ceil(units / links) steps until all units have left the root or, in
+            # a reduce, have reached it.
             steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)
         transmissions = units * least_work(topology, collective, rank).sent
     source = _source(topology, collective, ports, messages, copies)

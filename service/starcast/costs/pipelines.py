@@ -128,7 +128,7 @@ def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
     return Fraction((topology.nodes - 1) * _sub_slots(topology, ports), topology.degree)
 
 
-# Tseng & Sheu 1997
+# The algorithms of Tseng & Sheu 1997
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
@@ -194,7 +194,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     return _spread(topology, ports, start_ups, topology.degree, source)
 
 
-# Cited in Table 1: pipelined broadcasts (section 6.1)
+# Pipelined broadcasts that Table 1 of Tseng & Sheu 1997 cites (section 6.1)
 
 
 def day_tripathi(topology: Topology, segments: int) -> Form:
@@ -221,7 +221,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
 
 
-# Cited in Tables 1 and 2, without segments (sections 6.1 and 6.2)
+# Algorithms without segments that Tables 1 and 2 of the same paper cite (sections 6.1 and 6.2)
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
@@ -380,7 +380,7 @@ def nk_multiple_as_printed(topology: Topology) -> Form:
     return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{LI}, Table 1 as printed", None)
 
 
-# Johnsson & Ho 1989
+# Broadcasts along the trees of Johnsson & Ho 1989
 
 
 def binomial(topology: Topology, ports: str, segments: int) -> Form:

@@ -138,14 +138,14 @@ _CITED = {
 }  # fmt: skip
 
 
-# Tables
+# Cost tables: closed forms, executions and bounds
 
 
 #: The name of the row with ForestColl's optimum for an all-port allgather or reduce-scatter.
 BOTTLENECK_CUT = "bottleneck cut"
 #: The name of the row with the optimum of the linear program for an all-port alltoall.
 CONCURRENT_FLOW = "concurrent flow"
-#: Bounds that are computed on request only, in `CostProblem.bounds`.
+#: Bounds that are computed only if `CostProblem.bounds` requests them.
 BOUNDS = get_args(RequestedBound)
 #: Maximum dimension of the hypercube for comparison, for which no arrays are built.
 MAX_HYPERCUBE = 64

@@ -194,8 +194,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of a PostgreSQL database: of this database or, for Neo4j, of
-#: the database to which the graph belongs. The id is None if it is not known.
+#: Findings about a server, and the id of a PostgreSQL database, or None if the id is not known. For
+#: PostgreSQL it is its own database, for Neo4j the database to which the graph belongs.
 ServerFindings = tuple[list[Finding], str | None]
 
 

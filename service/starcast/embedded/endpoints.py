@@ -117,7 +117,7 @@ def _postgres_url(uri: str) -> "URL":
     if scheme not in _POSTGRES_SCHEMES or not separator:
         raise InputError(f"'{uri}' is not a PostgreSQL URI", hint=hint)
     try:
-        # libpq itself reads the URI, so all its forms are accepted: sockets, lists of hosts, ...
+        # libpq itself reads the URI, so every form is accepted: sockets, lists of hosts, ...
         given: dict[str, Any] = conninfo_to_dict(f"postgresql://{rest}")
     except ProgrammingError as error:
         reason = str(error).strip()

@@ -37,7 +37,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: Titles of the servers for messages, by the servers' names in file names.
+#: The names of the servers in messages, by the short names that are parts of file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -118,7 +118,8 @@ class Home:
         self.rebuild_lock = self.root / "rebuild.lock"
         self._secrets = self.root / "secrets"
         self._state_file = self.root / "stack.json"
-        # PostgreSQL limits the name to 63 ASCII characters, so it contains a hash of the path.
+        # PostgreSQL limits the name of a cluster to 63 ASCII characters, so the name contains a
+        # hash of the path instead of the path.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
         # The markers are arguments, because other users can read the arguments of a process, but
         # not its working directory.
@@ -166,7 +167,8 @@ class Home:
         folder = self.root / "backups"
         with system.translate_os_errors(self.root):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Two restores within a second must not write to the same file.
+        # The name includes microseconds, because two restores within a second must not write to the
+        # same file.
         return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.backup"
 
     def _require_private(self) -> None:

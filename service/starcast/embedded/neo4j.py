@@ -60,8 +60,8 @@ _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
 _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
-#: The only host names that the server can resolve; the server makes no DNS requests. On a machine
-#: without a network, the server looks up the machine's name, and stops if the name is unknown.
+#: The only host names that the server can resolve; it makes no DNS requests. The machine's name is
+#: included, because the server looks it up and stops if the name is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
 #: The documented initial password of a new store, with which only the password can be changed.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
@@ -439,7 +439,7 @@ class ClassArchive:
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
-        # Recording slows down the start, so classes are recorded only if the archive can be
+        # Recording slows down the start, so classes are recorded only if the archive is to be
         # written.
         if self._java.exists() and self._should_write():
             return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]

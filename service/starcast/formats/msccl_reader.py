@@ -106,7 +106,8 @@ class _Execution(ChunkExecution):
             for gpu in sorted(gpus, key=lambda gpu: gpu.rank)
             for block in gpu.blocks
         }
-        #: The knowledge of each thread block after each of its steps.
+        #: For each thread block and each of its steps: the operations of all thread blocks that are
+        #: known to have ended after this step.
         self._after: dict[tuple[int, int], list[Knowledge]] = defaultdict(list)
         #: Messages that are not yet received, by sender, receiver and channel.
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)

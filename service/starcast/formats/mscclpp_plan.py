@@ -22,7 +22,7 @@ _MAX_UNITS = 4_000_000
 _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]
 _Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET + 1)]
 _Size = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_OFFSET + 1)]
-#: A name that may be quoted in a message.
+#: A name that is short enough to be quoted in a message.
 _Word = Annotated[str, pydantic.Field(max_length=40)]
 _Buffer = Literal["i", "o", "s"]
 _names = pydantic.AliasChoices

@@ -136,7 +136,8 @@ class _Execution(ChunkExecution):
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
         #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: Signals that no thread block has received yet, with the knowledge of their senders.
+        #: Signals that no thread block has received yet, each with the operations that were known
+        #: to have ended when it was sent.
         self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:
@@ -149,7 +150,7 @@ class _Execution(ChunkExecution):
                 begin = semaphore.get("init_value", 0)
                 self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * begin
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
-        #: The knowledge of each packet's writer when it wrote the packet.
+        #: For each packet, the operations that were known to have ended when it was written.
         self._packets: dict[ChunkPlace, Knowledge] = {}
 
     def name_block(self, number: int) -> str:

@@ -41,7 +41,8 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns for edge lists: attributes that NetworkX writes after a link; attributes or comments.
+#: Patterns for lines of edge lists: the attributes that NetworkX writes after a link, and all text
+#: that is removed before a line is split into words (comments and attributes).
 _LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
@@ -53,7 +54,8 @@ _DOT_HEAD = re.compile(
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
 _DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
-#: One of: blanks, a comment, a graph attribute, or nodes (joined by links) with attributes.
+#: Pattern of a part of a DOT file: blanks, a comment, a graph attribute, or nodes (joined by links)
+#: with attributes.
 _DOT_STATEMENT = re.compile(
     rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}"
     rf"|(?P<ends>{_DOT_END.pattern}(?:\s*(?:--|->)\s*{_DOT_END.pattern})*)"

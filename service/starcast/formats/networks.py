@@ -53,7 +53,7 @@ _OTHERS = {
     r"num_ranks\s": "a GOAL file",
     r"[^\n]*\bstep\b[^\n]*\bsender\b": "a schedule",
 }
-#: The number of characters from which a format is recognized.
+#: Number of characters at the beginning of a file by which its format is recognized.
 _BEGINNING = 4096
 _XML_COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")
 

@@ -140,7 +140,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     Raises:
         RejectedError: a forest differs from the stored forest with the same id.
     """
-    # The trees of all other forests are determined by their ids.
+    # Only forests of users are compared, because the id of any other forest determines its trees.
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:

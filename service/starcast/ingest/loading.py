@@ -142,7 +142,7 @@ def cleanup_on_error(
     try:
         yield
     except KeyboardInterrupt:
-        # Deleting large artifacts takes long, so they are left to the next ingest or drop.
+        # Deleting large artifacts takes a long time, so it is left to the next ingest or drop.
         for artifact in artifacts:
             kind, artifact_id = artifact.kind, artifact.id
             with suppress(StarcastError), stores.session() as session:

@@ -92,11 +92,11 @@ BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 260, "schedule": 370}
 #: `IMPORT_ROW_LIMIT`.
 _WIDTH = 8
 
-#: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
-#: sorted in memory, at about 100 bytes per row.
+#: Maximum number of rows that are loaded over Bolt. S10 without forests fits and takes about ten
+#: minutes. Rows are sorted in memory, at about 100 bytes per row.
 BOLT_ROW_LIMIT = 25_000_000
-#: Maximum number of rows by import, including those already stored. S10 with the trees of the
-#: construction ``multiple`` fits, and all processes together then need less than 6 GB of memory.
+#: Maximum number of rows that an import writes, including those already stored. S10 with the trees
+#: of the construction ``multiple`` fits; all processes together then need less than 6 GB of memory.
 IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (

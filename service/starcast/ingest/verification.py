@@ -184,7 +184,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
     """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for all others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
-    # Rows are compared as multisets, because the graph can hold a row twice.
+    # Rows are compared as multisets, because the graph can contain a row twice.
     expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [

@@ -101,7 +101,7 @@ def connect(
         stack.up(loaded, progress)
     lab = Lab(loaded, progress)
     try:
-        lab.database  # noqa: B018 - connects, so that a missing server is noticed here
+        lab.database  # noqa: B018 - connects, so that a stopped server is noticed here
     except UnavailableError as error:
         # The hint below suggests start=True, which does not help if the settings name the server,
         # or if the stack has just been started.

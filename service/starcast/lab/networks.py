@@ -214,7 +214,7 @@ class Networks(Artifacts):
         check_suffix(out, ".html", ".htm")
         network = read_topology(topology)
         at: int | str = 0 if root is None else root
-        # A file determines the topology and the root of its forest. A construction needs both.
+        # A forest file contains its topology and its root. A construction needs them as arguments.
         forests = [
             load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
             for name in forest
@@ -505,8 +505,8 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether an argument ``algorithm`` is a schedule file, not an algorithm's name."""
-    # If a name with such a suffix is not an existing file, the error reports a missing file instead
-    # of an unknown algorithm. No algorithm has a name with a slash or a suffix.
+    # A name with the suffix of a schedule file is never an algorithm, so if there is no such file,
+    # the error reports a missing file. No algorithm has a name with a slash or a suffix.
     if isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES):
         return True
     return bool({"/", "."}.intersection(algorithm)) and os.path.exists(algorithm)  # noqa: PTH110 - never raises

@@ -395,7 +395,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
-            # Only valid queries are in the library, so invalid files of the pack would be ignored.
+            # The library has only valid queries, so otherwise invalid files would be ignored.
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
     return pack or [find(target, *packs)]

@@ -193,7 +193,7 @@ def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema, which the first ingest creates."""
-    # An index that is still being filled counts as missing, because the planner ignores it.
+    # An index that is still being filled is treated as missing, because the planner ignores it.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [index.name for index in INDEXES]

@@ -28,7 +28,7 @@ from starcast.support.text import did_you_mean
 SUFFIX = ".cypher"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME_HINT = "names consist of lower-case letters and digits joined by '-', such as shared-links"
-#: The file that `write_template` copies; its title is replaced.
+#: The file that `write_template` copies; the title of the copy is replaced.
 _TEMPLATE = Path(__file__).with_name("template.cypher")
 
 

@@ -292,7 +292,7 @@ def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
 
 
 #: Parameters of statements whose values are computed by starcast, not given by users. Each entry
-#: holds the names of the parameters on which the value depends, and the function that computes the
+#: has the names of the parameters on which the value depends, and the function that computes the
 #: value.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
@@ -423,7 +423,8 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
     if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):
         return values
     topologies = named_topologies(parameters, values)
-    # Families store labels in lower case, and the server compares strings exactly.
+    # The labels of topologies with translations are stored in lower case, and the server compares
+    # strings exactly.
     if all(network.has_translations for network in topologies):
         for parameter in parameters:
             value = values[parameter.name]

@@ -411,7 +411,7 @@ def _steps(
             steps.append(np.where(moving, links, -1))
         else:
             # A path that consists of the direct link is represented by the root, so that two trees
-            # that both use this link count as sharing a node.
+            # that both use this link are found to share a node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents

@@ -297,8 +297,8 @@ def is_better(record: Record, other: Record) -> bool:
         return _contradicts(record, other)
     value = record.sign * (other.value - record.value)
     bound = record.sign * (record.bound - other.bound)
-    # A record with a better value but a worse bound does not count as better; `combine_verified`
-    # can take the value of one record and the bound of the other.
+    # A record with a better value but a worse bound is not better. To combine two such records,
+    # `combine_verified` takes the value of one and the bound of the other.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:

@@ -27,14 +27,16 @@ from starcast.topologies.flows import Arcs, link_connectivity
 from starcast.trees.construction import construction, translate_ports
 from starcast.trees.model import Forest
 
-#: Seconds per directed link of all trees: compiled by numba (measured on S_9), or interpreted.
+#: Building time in seconds per directed link of all trees, with numba (True, measured on S_9) and
+#: without numba (False).
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
 #: Bytes per directed link of the topology (or of the trees, if they have more links): for arrays
 #: with numba, and for lists without numba.
 _LINK_BYTES = {True: 40, False: 250}
-#: Between two checks for Ctrl-C: the number of links tried, or of nodes whose links are exchanged.
+#: Number of links that are tried, or of nodes whose links are exchanged, between two checks for
+#: Ctrl-C.
 _CHUNK = 2**14
 
 TreeCount = Annotated[

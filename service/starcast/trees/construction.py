@@ -346,8 +346,8 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
 
 #: For constructions whose trees do not reach all nodes: the total number of edges on S_n.
 _PARTIAL: dict[str, Callable[[int], int]] = {
-    # SPT omits all nodes but the root that begin with the root's first symbol (Fragopoulou & Akl
-    # 1996, Lemma 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
+    # SPT omits all nodes that begin with the root's first symbol, except the root (Fragopoulou &
+    # Akl 1996, Lemma 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
     "shortest-path": lambda n: (n - 1) * factorial(n - 1),
     "shortest-path-graph": lambda n: (n - 1) * (2 * factorial(n - 1) - 1),
     # Besides the root, each of the n-1 trees has one node per necklace (Fragopoulou & Akl 1993,

@@ -92,8 +92,8 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """Return the dimension towards the parent in the shortest-path tree, for nodes of a slab."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # The search is done only for the nodes that need it: those with symbol 1 in the position that
-    # their first symbol names, which are one in n-1.
+    # Only nodes with first symbol s and symbol 1 in position s need a search: one node in n-1. For
+    # all other nodes, the dimension is s.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -164,8 +164,8 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # The symbol in position p(x) of a node x is q. So the condition selects the nodes x for
-        # which this tree is tree q.
+        # The array `home` is p(x) of the module's docstring, and q is the symbol in position p(x).
+        # So the condition selects the nodes x for which this tree is tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 

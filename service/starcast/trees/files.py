@@ -83,7 +83,7 @@ FORMAT = "starcast forest"
 VERSION = 1
 
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
-#: The maximum size of a part other than the port array, in bytes.
+#: The maximum size in bytes of each part of a forest file except the port array.
 _SMALL_PART = 2**16
 #: Bytes of memory for reading a network, per byte of the file.
 _NETWORK_FACTOR = 40

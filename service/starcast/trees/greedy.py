@@ -41,7 +41,7 @@ from starcast.trees.construction import (
 )
 from starcast.trees.model import Forest
 
-# Number of labels processed at a time, so that the labels and their tables fit into the cache.
+# Number of labels processed at a time, so that all their tables fit into the processor's cache.
 _ROWS = 2**15
 
 

@@ -441,7 +441,7 @@ def _greatest_steps(pointers: Ranks, end: int) -> int:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
         end: the last node of every chain.
     """
-    # The arrays in `after` hold the node that each node reaches after 1, 2, 4, .. steps.
+    # The arrays in `after` contain the node that each node reaches after 1, 2, 4, .. steps.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():

@@ -216,7 +216,7 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
         closer = distances[topology.step(v, nodes)] < distances[nodes]
         first = np.where(closer & (nodes < first), nodes, first)
         nodes = turn[nodes]
-    # In N_k1 a rotation of the generator replaces the smallest node.
+    # In necklace N_k1, the first node is a rotation of the generator instead of the smallest node.
     for k, generator in generators(topology).items():
         index = np.searchsorted(distances[orbits.smallest], k)
         node = permutations.rank(generator.node[None, :])
@@ -260,9 +260,9 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The path's word: each entry is an index into the table b at the start of the word.
+    # The word of the path. Each entry is an index into the table b as it is before the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each entry of the table after the word: the index that the entry had before the word.
+    # For each index of the table: where the entry that is there after the word was before the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -326,7 +326,8 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
         paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
         return np.take_along_axis(position, paths.astype(np.intp), axis=1)
     rows = np.arange(count)
-    # Each path's substars are divided by the last position in which start and goal differ.
+    # Each substar is divided by the symbol in one position: the last position in which the path's
+    # start and goal differ.
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(

@@ -98,7 +98,8 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     for i, row in zip(topology.ports, rows, strict=True):
         row.fill(i)
         cube = row.reshape((2,) * d)  # a view with one axis per bit, the leftmost first
-        # The loop runs from the furthest bit to the nearest bit, so the nearest 1 is written last.
+        # Bits are visited in cyclic order from the furthest to the nearest bit after bit i, so the
+        # nearest 1 is written last.
         for steps in range(d - 1, 0, -1):
             p = (i - 1 + steps) % d + 1
             ones = tuple(1 if port in {i, p} else slice(None) for port in topology.ports)

@@ -89,8 +89,8 @@ def is_allowed(
                 if source[other] == _OPEN:
                     first, start = other, node
                     break
-                # The path of the other tree may start here, if the node where it starts now is
-                # reached in another way.
+                # The other tree contains this node, so its path may start here. Its old path from
+                # `begin` is then available to another tree, so the search continues at `begin`.
                 begin = source[other]
                 if seen[nodes + other] != stamp:
                     seen[nodes + other] = stamp

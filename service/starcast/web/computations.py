@@ -278,7 +278,7 @@ def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
 
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
-    # The size is checked first, because building a large forest takes long.
+    # The size is checked first, because building a large forest takes a long time.
     _small(forest_id.split(":", maxsplit=1)[0])
     return forest_from_id(forest_id)
 

@@ -91,8 +91,8 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
-        # A folder with other files is refused, which should not happen only after all pages are
-        # rendered.
+        # This raises an error if the folder contains other files. It is done first, because
+        # rendering all pages takes a long time.
         earlier = read_manifest(target)
         size = sum((target / name).stat().st_size for name in earlier)
         hint = "free some space, or use a folder on another disk"

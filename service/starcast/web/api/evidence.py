@@ -102,7 +102,7 @@ def find_known_claim(claim_id: str) -> Claim:
     """
     try:
         return find_claim(claim_id)
-    # An unknown id in a path is a missing resource (status 404), not invalid input (status 422).
+    # An unknown id in a URL path is a missing resource (status 404), not invalid input (422).
     except InputError as error:
         raise NotFoundError(error.message, hint=error.hint) from None
 
