@@ -257,7 +257,11 @@ def test_runs_of_different_problems_are_not_compared_and_the_difference_is_repor
     ("bad", "note", "missing"),
     [
         (run(None, status="failed", error="step 1: early"), "failed: step 1: early", None),
-        (run(5, missing=23, **FAULTY), "does not deliver all units under its faults (23 missing)", 23),
+        (
+            run(5, missing=23, **FAULTY),
+            "does not deliver all units under its faults (23 missing)",
+            23,
+        ),
     ],
 )
 def test_a_run_that_failed_or_does_not_deliver_all_units_is_reported(
