@@ -346,7 +346,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
     rows = []
     at = 0
     for step in range(1, check.nodes):
-        # Each step of the Gray code flips the lowest set bit of the step's number.
+        # Step s of the Gray code flips the node's bit at the position of the lowest set bit of s.
         port = check.n - ((step & -step).bit_length() - 1)
         rows.append((step, at, port, 0))
         at ^= 1 << (check.n - port)

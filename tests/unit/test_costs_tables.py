@@ -324,7 +324,7 @@ def test_schedules_with_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPa
         execute_row(asked, row(asked, "greedy"), 69)
 
 
-def test_executing_rows_on_s12_is_refused_at_once() -> None:
+def test_executing_the_runs_of_a_cost_table_on_s12_is_refused_at_once() -> None:
     asked = problem("S12", "alltoall")
     for line in build_table(asked):
         if line.arguments is not None:

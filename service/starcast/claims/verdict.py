@@ -279,7 +279,11 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 
 
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield a sentence for each order of growth: the largest quotient, and that for a huge n."""
+    """Yield, for each order of growth, a sentence with the largest quotient at the checked sizes.
+
+    The quotient is the measured value divided by the stated order of growth. The sentence also has
+    the same quotient at a huge n, if it was measured there.
+    """
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
         for finding in found.findings:

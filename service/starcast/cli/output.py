@@ -365,7 +365,7 @@ def in_shell(text: str) -> str:
 
 
 def set_options(options: Mapping[str, str]) -> None:
-    """Set the options of the running command, by parameter name, for use by `in_shell`."""
+    """Store the option, such as ``--jobs``, of each parameter of the command, for `in_shell`."""
     _options.clear()
     _options.update({**options, **_GLOBAL_OPTIONS})
 

@@ -58,15 +58,15 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The runs in a panel with the same algorithm, base, copies and values on axes in ``across``.
+    """The runs in a panel that share the algorithm, base, copies and values on axes in ``across``.
 
     If the sides of the comparison have different runs of this kind, each side has its own curve.
 
     Attributes:
         label: the name of the curve.
-        runs: the runs, with any number of segments.
-        place: a text with the curve's values on those axes in ``across`` on which the panel's
-            curves differ.
+        runs: the runs; they may differ in the number of segments.
+        place: a text with the values by which this curve differs from others of the panel, on axes
+            in ``across``.
     """
 
     label: str

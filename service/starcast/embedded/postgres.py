@@ -38,7 +38,7 @@ _OPTIONS = {
     "unix_socket_directories": "",
     "log_min_messages": "warning",
     "log_min_error_statement": "error",
-    # The line DETAIL would quote the values of rows.
+    # Otherwise, the DETAIL line of an error would quote values from rows.
     "log_error_verbosity": "terse",
     "log_checkpoints": "off",
 }

@@ -197,7 +197,7 @@ def _recognize(path: Path, text: str) -> NetworkFormat | None:
 
 
 def _list_format(text: str) -> NetworkFormat:
-    """Return the format of a text without a known beginning: ``csv``, ``metis`` or ``edges``."""
+    """Guess the format of a text that is a list of links: ``csv``, ``metis`` or ``edges``."""
     rows = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%"]
     # NetworkX writes the attributes of a link in braces, separated by commas.
     if re.search(r"[,;\t]", rows[0].partition("{")[0] if rows else ""):

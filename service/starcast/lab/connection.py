@@ -298,9 +298,9 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show the process, port, uptime, memory and log of each embedded server.
 
-        Each running server is also tested for writing: after the disk was full, Neo4j refuses to
-        write until it is restarted. In a shell, the exit code is 0 if both servers are running and
-        can write, else 4.
+        The command also tests whether each running server can write: once the disk has been full,
+        Neo4j refuses to write until it is restarted. In a shell, the exit code is 0 if both servers
+        are running and can write, else 4.
         """
         from starcast.embedded import stack
 

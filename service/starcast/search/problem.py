@@ -162,8 +162,8 @@ class SearchProblem(ABC):
             InputError: the problem has no formula.
         """
         raise InputError(
-            f"the problem {self.name} has no formula",
-            hint="repeat the search to check the record; the problem's bounds come from theory",
+            f"the bounds of the problem {self.name} come from theory, not from proofs of a solver",
+            hint="repeat the search to check the record",
         )
 
     @classmethod

@@ -235,7 +235,10 @@ class _Run(Generic[Item, Result]):
     def _work(
         self, waiting: deque[Item], slots: int | None = None
     ) -> Iterator[tuple[Item, Result]]:
-        """Run the tasks of items, at most ``slots`` at a time (default: the executor's limit)."""
+        """Run the tasks of the waiting items, and yield each item with its result.
+
+        At most ``slots`` tasks run at a time (default: the executor's limit).
+        """
         free = 0
         while waiting or self.running:
             # Free memory is measured only while no item is running. Items that start later must

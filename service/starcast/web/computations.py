@@ -175,7 +175,7 @@ def list_schedule_rows(
     if len(built) > MAX_LISTED:
         raise LimitError(
             f"{built.id} has {len(built):,} rows; at most {MAX_LISTED:,} are listed",
-            hint="request the rows without a format, which returns binary data",
+            hint="omit the parameter `format`: the rows are then returned as binary data",
         )
     labels = built.topology.labels()
     columns = built.columns.present()

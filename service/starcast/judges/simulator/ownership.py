@@ -210,9 +210,10 @@ class Pairs(PairIndex):
 
 
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
-    """Return an index of the (node, unit) pairs that can be held after the first ``end`` rows.
+    """Return an index of the (node, unit) pairs that are possible after the first ``end`` rows.
 
-    If every node must receive every unit, the index contains all pairs.
+    A pair is possible if the node can have the unit. If every node must receive every unit, the
+    index contains all pairs.
     """
     return AllPairs(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 

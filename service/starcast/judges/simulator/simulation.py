@@ -62,7 +62,7 @@ class Traffic:
 
     Attributes:
         rows: the rows of the schedule.
-        sources: the number of sources that each row represents, 1 unless in a subclass.
+        sources: the number of sources that each row represents; more than 1 only in a subclass.
     """
 
     def __init__(self, rows: Rows, sources: int = 1) -> None:
