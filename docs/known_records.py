@@ -211,7 +211,8 @@ by one on S_4 and S_6. On S_6, no such trees of height 8 exist. The construction
 The paths in the record prove that the diameter after degree - 1 faults is at most the record's
 value: whichever degree - 1 nodes fail, one of the paths to each node remains. Paths are given up to
 the symmetries that fix the identity. According to its abstract, Latifi 1993 shows that the diameter
-after the faults is D + 1 for n >= 7, where D is the diameter of S_n. On S_5 it is D + 1 too; on S_4 and S_6 it is D + 2.""",
+after the faults is D + 1 for n >= 7, where D is the diameter of S_n. On S_5 it is D + 1 too; on S_4
+and S_6 it is D + 2.""",
     "independent-trees": """\
 S_7 has three completely independent trees, as many as its links allow: they use 15,117 of its
 15,120 links. By Araki 2014, such trees exist if the nodes can be divided into classes, one per

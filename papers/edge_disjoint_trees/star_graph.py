@@ -319,8 +319,8 @@ def _children_with_s1(labels: Perms) -> Mask:
 def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
     """Mark position m and the run of correctly placed symbols directly to the left of m.
 
-    The array ``m`` contains one position per node. Position n is to the left of position 2, and the
-    run ends before the first misplaced symbol.
+    The array ``m`` contains one position per node. Positions 2..n are taken cyclically, so position
+    n is to the left of position 2. The run ends before the first misplaced symbol.
 
     Returns:
         bool ``[ports, nodes]``; row j-2 marks position j.

@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the trees of starcast's constructions of one tree, and three random trees.
+    """Return the tree of each construction that builds a single tree, and three random trees.
 
     All these trees are spanning trees rooted at the identity. Beyond S_6, trees whose height is of
     order (n-1)! are omitted. With ``other_roots``, two random trees with other roots are added.

@@ -92,7 +92,7 @@ def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> No
 def test_no_execution_is_below_the_lower_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """For unit messages, steps and transmissions are compared as well as the time."""
+    """Start-ups, bytes and steps are compared too, and with unit messages also transmissions."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         asked = case.asked

@@ -238,7 +238,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sizes of the largest packets of all steps, added up, as a number of messages."""
+        """The sum, over all steps, of the size of the step's largest packet, in messages."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:

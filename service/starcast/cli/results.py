@@ -166,7 +166,7 @@ def comparison(
         bool,
         typer.Option(
             "--runs",
-            help="List the paired runs, one run per row. The columns do not depend on the "
+            help="List the compared runs, one run per row. The columns do not depend on the "
             "comparison.",
         ),
     ] = False,

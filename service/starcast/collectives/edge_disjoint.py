@@ -196,9 +196,9 @@ def _build_scatter(
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
     Units never wait on their paths (section 4.5). The paper uses all n-1 trees. If only x of them
-    are used, `assign_copies` chooses them. A tree with s units takes s steps if the last units that
-    it sends go to nodes on its first levels. This holds for n = 2..8, every number of copies x and
-    every number of messages M (the tests count the units of each level). Then the schedule takes
+    are used, `assign_copies` chooses them. A tree with s units takes s steps if, for each i, the
+    i-th unit from the end goes to a node on level i or lower. The tests verify this condition for
+    n = 2..8, every number of copies x and every number of messages M. Then the schedule takes
     ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)

@@ -57,7 +57,7 @@ def load_sides(
 
 
 def load_side(session: Session, name: str) -> Side:
-    """Return the runs of an experiment, or a single run given by number, as a side.
+    """Return the runs of an experiment, or the run with the given number, as one compared side.
 
     Raises:
         NotFoundError: no such experiment or run is stored.

@@ -36,8 +36,8 @@ class Bound(NamedTuple):
 def least_start_ups(topology: Topology, collective: str, root: int) -> Bound:
     """Return a lower bound on the start-ups: the largest distance that a unit has to travel.
 
-    If the network is too large for computing its diameter, the distance of the node furthest from
-    node 0 replaces the diameter.
+    For collectives with several sources, this is the diameter or, if the network is too large to
+    compute the diameter, the largest distance of an endpoint from node 0.
     """
     if collective not in MULTI_SOURCE:
         furthest = int(topology.distances(root)[: topology.endpoints].max())

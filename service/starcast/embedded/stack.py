@@ -182,8 +182,10 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
     ``backups`` of the home.
 
     Raises:
-        RejectedError: a newer starcast or another program has created the tables.
-        LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
+        RejectedError: the tables cannot be upgraded, for example because a newer starcast or
+            another program has created them.
+        LimitError, UnavailableError, InputError: the backup cannot be written; the tables are not
+            changed.
     """
     # Imported only here, so that `status` and `down` do not load the table models.
     from starcast.stores.database import migrations  # noqa: PLC0415

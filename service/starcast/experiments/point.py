@@ -187,7 +187,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that executes this point, with the labels of its faults."""
+        """Return the command line that executes this point; it lists the faults, not their seed."""
         split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]

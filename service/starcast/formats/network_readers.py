@@ -425,7 +425,7 @@ def _read_graph6(file: GraphFile) -> LinkList:
 def _read_size(text: str) -> tuple[int, NDArray[np.uint8]]:
     """Return the number of nodes in a graph6 or sparse6 text, and the six-bit values after it."""
     if not _SIX_BITS.fullmatch(text):
-        raise InputError("the file is not one line with one graph", hint=_ONE_GRAPH)
+        raise InputError("the file is not a single line of graph6 or sparse6", hint=_ONE_GRAPH)
     values = np.frombuffer(text.encode(), dtype=np.uint8) - np.uint8(63)
     # The value 63 precedes a size above 62; two values 63 precede a size above 258,047.
     marks = int((values[:2] == 63).cumprod().sum())

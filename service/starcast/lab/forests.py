@@ -454,8 +454,8 @@ def load_forest(
         )
     if given:
         raise InputError(
-            "the root and the arguments of a forest in a file cannot be changed",
-            hint="remove the options",
+            "the root and the arguments of an existing forest cannot be changed",
+            hint="omit the root and the arguments",
         )
     return source if isinstance(source, Forest) else Forest.open(str(source))
 

@@ -313,7 +313,7 @@ class Queries(Connection):
             Shell(default="the first folder in the setting packs, or the working directory"),
         ] = None,
     ) -> Path:
-        """Write a query file to edit, with a header and a statement that runs.
+        """Write a template of a query file, with a header and a statement that can be run.
 
         Args:
             name: pack and name of the query, such as mine/load-of-links.

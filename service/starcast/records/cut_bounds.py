@@ -117,7 +117,7 @@ def quadratic_form(
     # The square of the sum of absolute values is an upper bound on all sums of products.
     largest = sum(abs(entry) for entry in vector.tolist()) ** 2
     if largest > np.iinfo(np.int64).max:
-        raise OverflowError("the products of the entries of a vector do not fit in 64 bits")
+        raise OverflowError("sums of products of a vector's entries might not fit into 64 bits")
     used = np.flatnonzero(vector)
     products = np.outer(vector[used], vector[used])
     coefficients = np.zeros(count, dtype=np.int64)

@@ -101,7 +101,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
     Args:
         error: an exception raised by SQLAlchemy or psycopg.
-        url: the database's URL, whose address appears in messages about errors after connecting.
+        url: the database's URL; messages contain its address if the error does not.
 
     Returns:
         The error to raise; None for an error of another kind, such as an invalid SQL statement.
@@ -132,7 +132,10 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server rejected a value or a row, which only the caller can explain."""
+    """Return whether the server rejected a value or a row.
+
+    Only the caller knows the origin of a value, so the caller has to write the message.
+    """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
         return False

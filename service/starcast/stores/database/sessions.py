@@ -128,7 +128,7 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
         except KeyboardInterrupt:
-            # psycopg itself would wait ten seconds for the server to cancel the statement.
+            # psycopg itself would wait up to ten seconds for the server to cancel the statement.
             with suppress(psycopg.Error):
                 self.cancel_safe(timeout=CANCEL_SECONDS)
             self.close()
