@@ -298,7 +298,7 @@ def test_a_download_after_a_failure_requests_only_the_missing_jar(
     """The error of the first download names the missing jar and a remedy."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
-    absent = r"alpha-1.0.jar: the repository does not have this file"
+    absent = r"alpha-1.0.jar failed: the repository does not have this file"
     with pytest.raises(UnavailableError, match=absent) as caught:
         wanted.download(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
@@ -319,7 +319,7 @@ def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted:
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Recorder()
-    wrong = r"beta-1.0.jar: its SHA-256 differs from the lock file"
+    wrong = r"beta-1.0.jar failed: its SHA-256 differs from the lock file"
     with pytest.raises(UnavailableError, match=wrong):
         wanted.download(mirror.url, reporter)
     assert "beta-1.0.jar" not in stored(wanted)
