@@ -453,7 +453,7 @@ REFUSED = {
     2: {
         f"run once {POINT} --segments 0": "segments is 0, less than 1",
         f"run once {RULE} -m 1e5000 --no-store": "message_bytes is '1e5000', which is not a valid",
-        f"run once {POINT} --experiment ours": "the experiment 'ours' is defined by a grid: single runs",
+        f"run once {POINT} --experiment ours": "the experiment 'ours' is defined by a grid: single",
         f"run once {POINT} --experiment 17": "'17' is not a valid name for an experiment",
         f"experiment run ours --algorithm greedy {GRID}": "the stored experiment 'ours' has",
         "experiment run new --topology S4 --algorithm greedy": "the grid has no m",
