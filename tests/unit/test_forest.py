@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from oracles import rooted_trees, star_graph
+from starcast import network
 from starcast.support.errors import StarcastError
-from starcast.topologies import topology
+from starcast.topologies import networks, topology
 from starcast.trees import Forest, forest, model
 from support.meeting import refused, tree_of
 
@@ -102,6 +104,27 @@ def test_wrong_hubs_do_not_change_the_result_of_the_verification(data: st.DataOb
     else:
         with refused(f"tree {tree}", exit_code=6):
             verify_by_distances(spoiled)
+
+
+def test_the_trees_of_a_network_with_an_unknown_diameter_can_be_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(networks, "MAX_SEARCHES", 0)
+    cycle = network(nx.cycle_graph(9))
+    with refused("is not known", exit_code=7):
+        _ = cycle.diameter
+    tree = forest(cycle, "breadth-first")
+    array = tree.parent_port.copy()
+    for hub in range(9):
+        verify_by_distances(Forest(cycle, array, 0, verify_hubs=(hub,)))
+    for node in range(1, 9):
+        child = int(cycle.neighbours(int(array[0, node]), [node])[0])
+        wrong = array.copy()
+        wrong[0, child] = array[0, node]
+        message = "is the root" if child == 0 else "leads into a cycle"
+        for hub in range(9):
+            with refused(message, exit_code=6):
+                verify_by_distances(Forest(cycle, wrong, 0, verify_hubs=(hub,)))
 
 
 def test_computing_the_levels_of_a_forest_with_a_cycle_is_an_error() -> None:

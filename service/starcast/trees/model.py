@@ -384,8 +384,12 @@ class Forest(Displayable):
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
+        hub = self.root if self.verify_hubs is None else self.verify_hubs[tree]
+        # Every other parent is closer to the hub, so no more of them follow one another than links
+        # lead to the hub. `Topology.diameter` is not used: it is unknown for some networks.
+        longest = int(self.topology.distances(hub).max())
         nodes = exceptions
-        for _ in range((len(exceptions) + 1) * (self.topology.diameter + 1)):
+        for _ in range((len(exceptions) + 1) * (longest + 1)):
             nodes = nodes[nodes != self.root]
             if not len(nodes):
                 return True
