@@ -208,6 +208,9 @@ class ElementReader:
         if number != len(gpu.blocks):
             self._fail(f"has thread block {number} instead of {len(gpu.blocks)}")
         send, receive = self._number("send", -1, last), self._number("recv", -1, last)
+        if gpu.rank in (send, receive):
+            problem = f"has a thread block of rank {gpu.rank} whose peer is the same rank"
+            self._fail(problem, "use steps of the type 'cpy' for copies on one GPU")
         channel = self._number("chan", 0, _LIMITS.channels - 1)
         for other in gpu.blocks:
             is_shared = other.send == send >= 0 or other.receive == receive >= 0
