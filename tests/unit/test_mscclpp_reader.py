@@ -495,3 +495,28 @@ def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_p
         made["gpus"][number]["threadblocks"][0]["ops"][0]["tbg_info"] = group
     with refused("or moves more than 4,000,000 units", exit_code=7):
         read(made, tmp_path, "allgather")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("values", "operations", "message"),
+    [
+        (
+            {"semaphores": [{"init_value": 32767}] * 200},
+            [],
+            "the sum of the initial values of all semaphores is more than 4,000,000",
+        ),
+        (
+            {},
+            [op("nop", tbg_info={"tb_id": 0, "tbg_size": size}) for size in (64, 63, 61, 59)],
+            "or holds or moves more than 4,000,000 units",
+        ),
+    ],
+)
+def test_a_short_plan_that_needs_much_memory_is_refused(
+    tmp_path: Path, values: Plan, operations: list[Operation], message: str
+) -> None:
+    made = plan("broadcast", (1, 1, 0), lambda _: [operations], in_place=True)
+    made["gpus"][0] |= values
+    with refused(message, exit_code=7):
+        read(made, tmp_path, "broadcast")

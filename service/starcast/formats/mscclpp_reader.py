@@ -184,8 +184,9 @@ class _Execution(ChunkExecution):
         elif step.name in _DATA:
             missing = self._move(run, step)
         if not missing and step.name in _SIGNALS:
+            known = self._knowledge_after(run, step)
             for key in self._signal_keys(run, step):
-                self._signals[key].append(self._knowledge_after(run, step))
+                self._signals[key].append(known)
                 self.wake(key)
         return missing
 
@@ -212,8 +213,8 @@ class _Execution(ChunkExecution):
 
     def _wait(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         keys = self._signal_keys(run, step)
-        for key in keys:
-            if len(self._signals[key]) < keys.count(key):
+        for key, count in Counter(keys).items():
+            if len(self._signals[key]) < count:
                 return key
         for key in keys:
             known = self._signals[key].popleft()
@@ -266,6 +267,7 @@ class _Execution(ChunkExecution):
         if not is_move:
             values = [reduce(partial(self.add, run), values)] * len(targets)
         self._transfer(run, values, [(here, places[0][0]) for places in targets])
+        known = self._knowledge_after(run, step)
         for places, units in zip(targets, values, strict=True):
             self.write(run, places, units)
             for place in places:
@@ -273,7 +275,7 @@ class _Execution(ChunkExecution):
                     if place in self._packets:
                         # A reader could not distinguish the second packet from the first.
                         run.fail(f"writes {self.name_place(place)} a second time")
-                    self._packets[place] = self._knowledge_after(run, step)
+                    self._packets[place] = known
                     self.wake((_PACKET, place[0], place[2] // self._units))
         return ()
 
