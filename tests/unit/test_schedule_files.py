@@ -146,6 +146,41 @@ def test_a_direct_exchange_is_complete_with_any_tags(
     assert simulate(read_schedule(file, "K4", collective)).missing == 1
 
 
+def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
+    tmp_path: Path,
+) -> None:
+    """Messages of different numbers or sizes may forward units of other nodes."""
+    file = tmp_path / "mine.goal"
+    more = direct([*PAIRS, (0, 1)], 4, lambda *_: 1)
+    larger = direct(PAIRS[:-1], 4, lambda a, b: 70 * a + 9 * b)
+    larger = re.sub("8b (to|from) (.) tag 9\n", r"16b \1 \2 tag 9\n", larger)
+    for collective in ("allgather", "alltoall"):
+        for text in (more, larger):
+            file.write_text(text)
+            with refused("mine.goal: with the units that follow", "does not receive unit"):
+                read_schedule(file, "K4", collective)
+        pairs = [(a, b) for a, b in PAIRS if a ^ b != 3]
+        file.write_text(direct(pairs, 4, lambda *_: 1))
+        with refused("line 3 has a send of an unknown unit"):
+            read_schedule(file, "K4", collective)
+
+
+def test_sends_of_a_switch_are_not_treated_as_messages_of_its_own(tmp_path: Path) -> None:
+    network = starcast.network([("a", "s"), ("s", "b")], switches=["s"])
+    file = tmp_path / "mine.goal"
+    hops = [(0, 2), (2, 1), (1, 2), (2, 0)]
+    for collective in ("allgather", "alltoall"):
+        file.write_text(direct(hops, 3, lambda a, b: 70 * a + 9 * b))
+        with refused("line 3 has a send of an unknown unit"):
+            read_schedule(file, network, collective)
+        text = direct(hops, 3, lambda a, b: int((a, b) in hops[2:]))
+        text = text.replace("recv 8b from 0 tag 0", "a: recv 8b from 0 tag 0\nb requires a")
+        text = text.replace("send 8b to 1 tag 0", "b: send 8b to 1 tag 0")
+        text = text.replace("recv 8b from 1 tag 1", "c: recv 8b from 1 tag 1\nd requires c")
+        file.write_text(text.replace("send 8b to 0 tag 1", "d: send 8b to 0 tag 1"))
+        assert simulate(read_schedule(file, network, collective)).complete
+
+
 def tagged_by_unit(built: starcast.Schedule) -> str:
     """Return a schedule as a GOAL file without comments in which each tag is 10 plus the unit."""
     text = b"".join(render(built.expand(), "goal")).decode()

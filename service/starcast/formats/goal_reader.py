@@ -127,12 +127,16 @@ def schedule_from_goal(
     columns = reader.columns()
     with errors_in(path):
         schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
-        if reader.has_comments or (violation := execute(schedule).violation) is None:
+        if reader.has_comments:
+            return schedule
+        result = execute(schedule).simulation
+        if result.violation is None and (result.complete or reader.is_certain):
             return schedule
     kind = RejectedError if reader.is_certain else InputError
+    problem = result.violation or "node {} does not receive unit {}".format(*result.undelivered[0])
     raise kind(
-        f"{path}: with the units that follow from the tags, the sends are not "
-        f"{with_article(collective)} with the root {network.label(origin)}: {violation[1]}",
+        f"{path}: with the units that follow from tags or addresses, the sends are not "
+        f"{with_article(collective)} with the root {network.label(origin)}: {problem}",
         hint="specify the collective and root of the file, or write comments on the units",
     )
 
@@ -337,7 +341,11 @@ class _Reader:
         if (ends := self._trace_tags(sender, receiver, tag)) is not None:
             message, (source, destination) = tag, ends
         elif self._is_direct(sender, receiver):
+            sizes = np.unique(operations.size[sends])
             message, source, destination = np.arange(len(tag)), sender, receiver
+            _, counts = np.unique(sender * nodes + receiver, return_counts=True)
+            # With different counts or sizes, some sends may forward units of other nodes.
+            self.is_certain = len(np.unique(counts)) == len(sizes) == 1
         else:
             self.fail(
                 f"has a send of an unknown unit: the sends are not "
@@ -365,22 +373,28 @@ class _Reader:
         each = np.unique(tag)
         is_tree = len(np.unique(received)) == len(tag) > len(each) and np.array_equal(tags, each)
         if self._collective == "allgather":
-            is_all = is_tree and len(np.unique(source)) == self._topology.endpoints
+            is_all = is_tree and np.array_equal(np.unique(source), range(self._topology.endpoints))
             return (source, np.zeros_like(source)) if is_all else None
         is_path = is_tree and len(np.unique(sent)) == len(tag) and np.array_equal(ended, each)
+        # A switch neither sends nor receives units of its own.
+        if max(source.max(initial=0), destination.max(initial=0)) >= self._topology.endpoints:
+            return None
         root = {"gather": destination, "scatter": source}.get(self._collective, self._root)
         return (source, destination) if is_path and np.all(root == self._root) else None
 
     def _is_direct(self, sender: Indices, receiver: Indices) -> bool:
         """Return whether every message seems to go directly from its source to its destination."""
+        if max(sender.max(), receiver.max()) >= self._topology.endpoints:
+            return False
         if self._collective in ("gather", "scatter"):
             ends = receiver if self._collective == "gather" else sender
             return bool((ends == self._root).all())
         nodes = self._topology.nodes
-        # A direct exchange has a send for every pair of nodes. If more than half of the pairs have
-        # one, the file is treated as a direct exchange with missing sends.
+        # A direct exchange has a send for every pair of nodes. If more than three quarters of the
+        # pairs have one, the file is treated as a direct exchange with missing sends. Exchanges of
+        # four nodes that forward units in two steps have sends for two thirds of the pairs.
         count = self._topology.endpoints
-        return 2 * len(np.unique(sender * nodes + receiver)) > count * (count - 1)
+        return 4 * len(np.unique(sender * nodes + receiver)) > 3 * count * (count - 1)
 
     def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
         """Match sends with receives, and return the indices of both as parallel arrays.
