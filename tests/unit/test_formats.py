@@ -312,6 +312,17 @@ def test_a_goal_file_of_another_program_is_read_and_its_links_and_ports_are_chec
         schedule_from_goal(file, "Q2", "broadcast")
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "comment",
+    ["/* http://example.org */", "/*\n// a */ /* b\n*/ // c", "/*/ a */", "/* a */ // /* b"],
+)
+def test_slashes_in_block_comments_of_a_goal_file_are_ignored(tmp_path: Path, comment: str) -> None:
+    file = tmp_path / "tree.goal"
+    file.write_text(BINOMIAL.replace("/* a comment\nover lines */", comment))
+    assert simulate(schedule_from_goal(file, "Q2", "broadcast")).complete
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -233,14 +233,14 @@ class _Reader:
                     hint="use the text file, not the output of txt2bin",
                 )
             text = line.strip()
-            if not text.startswith("//"):
-                text = text.partition("//")[0].strip()
             while inside or text.startswith("/*"):
-                _, end, rest = text.partition("*/")
+                _, end, rest = (text if inside else text[2:]).partition("*/")
                 inside = not end
                 text = rest.strip()
                 if inside:
                     break
+            if not text.startswith("//"):
+                text = text.partition("//")[0].strip()
             if text and not inside:
                 yield text
 
