@@ -103,6 +103,36 @@ def test_link_weights_are_used_only_on_request(read: Any, file: str) -> None:
         assert values(read(WEIGHTS[file], file)) == ([], [], 1)
 
 
+def test_a_strict_dot_graph_has_one_link_per_pair_of_nodes(read: Any) -> None:
+    content = "graph { a -- b [capacity=2]; b -- a [capacity=3]; b -- c [capacity=1] }"
+    assert values(read(f"strict {content}", "x.dot"))[0] == [3, 1]
+    assert values(read(content, "x.dot"))[0] == [5, 1]
+    arcs = "strict digraph { a -> b; a -> b; b -> a; b -> c; c -> b; edge [capacity=2] }"
+    assert values(read(arcs, "x.dot"))[0] == []
+
+
+def test_dot_defaults_apply_to_the_graph_and_to_later_nodes_and_links(read: Any) -> None:
+    made = read(
+        """graph {
+        a; node [switch=true]; a -- s [capacity=2]; t [x=1]; node [switch=false]
+        graph [capacity_unit=5]; edge [capacity=4]; s -- b; b -- t; a [switch=false]
+        }""",
+        "x.dot",
+    )
+    assert made.labels().tolist() == ["a", "b", "s", "t"]
+    assert made.endpoints == 2
+    assert values(made) == ([2, 4, 4], [], 5)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a b {'capacity': 3, 'note': 'x # {y}'}", "a b {'capacity': 3} # not {'capacity': 4}"],
+)
+def test_attributes_in_a_comment_of_an_edge_list_are_ignored(read: Any, line: str) -> None:
+    assert values(read(f"{line}\nb c {{'capacity': 1}}\n"))[0] == [3, 1]
+    assert values(read("a b # was {'capacity': 3}\nb c # {old}\n"))[0] == []
+
+
 def test_weights_replace_the_capacities_that_a_graph_has() -> None:
     assert values(network(GRAPH)) == ([1, 2], [], 3)
     assert values(network(GRAPH, weights="capacity")) == ([1, 3], [], 2)

@@ -41,15 +41,18 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns for lines of edge lists: the attributes that NetworkX writes after a link, and all text
-#: that is removed before a line is split into words (comments and attributes).
-_LIST_ATTRIBUTES = re.compile(r"\s\{.*\}\s*$")
-_LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*|\s\{.*\}\s*$")
+#: Patterns for lines of edge lists: the beginning of a comment or of the attributes of a link, a
+#: comment, and the attributes, which NetworkX writes after the link. A comment may follow them.
+_LIST_MARK = re.compile(r"^\s*[#%]|\s[#{]")
+_LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*")
+_LIST_ATTRIBUTES = re.compile(
+    r"""\s(\{(?:[^'"]|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")*?\})\s*(?:#.*)?$"""
+)
 _PAJEK_WORD = re.compile(r'"([^"]*)"|(\S+)')
 _DOT_ID = r'(?:"(?:[^"\\]|\\.)*+"|[\w.]+)'
 _DOT_COMMENT = r"//[^\n]*|/\*.*?\*/|^\#[^\n]*"
 _DOT_HEAD = re.compile(
-    rf"(?:\s|{_DOT_COMMENT})*+(?:strict\s+)?(graph|digraph)\b\s*{_DOT_ID}?\s*\{{",
+    rf"(?:\s|{_DOT_COMMENT})*+(strict\s+)?(graph|digraph)\b\s*{_DOT_ID}?\s*\{{",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
@@ -156,6 +159,18 @@ def read_number(text: str, line: int) -> int:
     return int(text)
 
 
+def _read_node(text: str, line: int, nodes: int | None) -> str:
+    """Parse the number of a node, from 1 to ``nodes``; None means that there is no limit.
+
+    Raises:
+        InputError: the text is not the number of a node.
+    """
+    number = read_number(text, line)
+    if nodes is not None and not 1 <= number <= nodes:
+        fail_at(line, f"names the node {number}, but nodes are numbered from 1 to {nodes:,}")
+    return str(number)
+
+
 def _read_edges(file: GraphFile) -> LinkList:
     rows, dictionaries = [], dict[int, Mapping[Any, Any]]()
     for number, line in enumerate(file.text.split("\n"), start=1):
@@ -163,11 +178,13 @@ def _read_edges(file: GraphFile) -> LinkList:
             fail_at(
                 number, f"has more than {_MAX_LINE:,} characters", "write two nodes in each line"
             )
-        attributes = _LIST_ATTRIBUTES.search(line)
-        if words := _LIST_COMMENT.sub("", line).split():
+        mark = _LIST_MARK.search(line)
+        attributes = _LIST_ATTRIBUTES.match(line, mark.start()) if mark else None
+        text = line[: attributes.start()] if attributes else _LIST_COMMENT.sub("", line)
+        if words := text.split():
             rows.append((number, words))
             if attributes:
-                dictionaries[number] = _read_attributes(attributes[0], number)
+                dictionaries[number] = _read_attributes(attributes[1], number)
     return _read_rows(file, rows, dictionaries)
 
 
@@ -249,7 +266,7 @@ def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
 
 def _read_adjacency(file: GraphFile) -> LinkList:
     for line, text in file.lines("#"):
-        node, *others = text.split() or [""]
+        node, *others = re.sub(r"\s#.*", "", text).split() or [""]
         if node:
             file.add_node(node)
         for other in others:
@@ -279,10 +296,9 @@ def _read_metis(file: GraphFile) -> LinkList:
     for node, (line, row) in enumerate(rows, start=1):
         own = row[skipped + 1 :: step] if step == 2 else []
         for word, weight in zip_longest(row[skipped::step], own):
-            if not 1 <= read_number(word, line) <= nodes:
-                fail_at(line, f"names the node {word}, but nodes are numbered from 1 to {nodes:,}")
+            other = _read_node(word, line, nodes)
             values = [] if weight is None else [("weight", read_number(weight, line))]
-            file.add_link(str(node), str(int(word)), line, values)
+            file.add_link(str(node), other, line, values)
     found = file.links(is_directed=True)
     if len(found.pairs) != 2 * links:
         fail_at(
@@ -385,9 +401,9 @@ def _read_pajek(file: GraphFile) -> LinkList:
                 count, first = read_number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
-            file.add_node(str(read_number(words[0], line)), attributes)
+            file.add_node(_read_node(words[0], line, count), attributes)
         else:
-            u, v = (str(read_number(word, line)) for word in [*words[:2], ""][:2])
+            u, v = (_read_node(word, line, count or None) for word in [*words[:2], ""][:2])
             values = [("weight", word) for word in words[2:3]]
             (edges if section == "*edges" else arcs).append((u, v, line, values))
     for u, v, line, values in edges:
@@ -478,20 +494,28 @@ def _read_dot(file: GraphFile) -> LinkList:
     if not head:
         fail_at(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
-    usual = dict[str, str]()
+    is_directed = head[2].lower() == "digraph"
+    # Attributes that apply to the graph, and to all nodes and links that are new after them.
+    defaults: dict[str, dict[str, str]] = {"graph": {}, "node": {}, "edge": {}}
+    nodes = dict[str, dict[str, str]]()
+    links = list[tuple[str, str, int, dict[str, str]]]()
     while statement := _DOT_STATEMENT.match(file.text, place):
         given = _DOT_END.findall(statement["ends"] or "")
         ends = [_unquote(end) for end in given]
         values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
         attributes = {_unquote(key): _unquote(value) for key, value in values}
+        if statement[1]:
+            defaults["graph"][_unquote(statement[1])] = _unquote(statement[2])
+        if len(ends) == 1 and given[0].lower() in defaults:
+            defaults[given[0].lower()] |= attributes
+        else:
+            for end in ends:
+                file.add_node(end, nodes.setdefault(end, dict(defaults["node"])))
+            if len(ends) == 1:
+                nodes[ends[0]] |= attributes
+                file.add_node(ends[0], nodes[ends[0]])
         for u, v in pairwise(ends):
-            file.add_link(u, v, line, (usual | attributes).items())
-        if statement[1] and _unquote(statement[1]) == "capacity_unit":
-            file.capacity_unit = _unquote(statement[2])
-        if ends and given[0].lower() == "edge":
-            usual |= attributes
-        elif len(ends) == 1 and given[0].lower() not in ("graph", "node", "edge"):
-            file.add_node(ends[0], attributes)
+            links.append((u, v, line, defaults["edge"] | attributes))
         line, place = line + statement[0].count("\n"), statement.end()
     if (mark := file.text[place : place + 1]) != "}":
         found = f"has '{mark}' outside of quotes" if mark else "ends without '}'"
@@ -499,7 +523,23 @@ def _read_dot(file: GraphFile) -> LinkList:
     rest = re.sub(_DOT_COMMENT, "", file.text[place + 1 :], flags=re.DOTALL | re.MULTILINE)
     if rest.strip():
         fail_at(line, "ends the graph, but more text follows", _ONE_GRAPH)
-    return file.links(is_directed=head[1].lower() == "digraph")
+    if head[1]:
+        links = _merge_links(links, is_directed)
+    for u, v, number, found in links:
+        file.add_link(u, v, number, found.items())
+    file.capacity_unit = defaults["graph"].get("capacity_unit")
+    return file.links(is_directed=is_directed)
+
+
+def _merge_links(
+    links: Iterable[tuple[str, str, int, dict[str, str]]], is_directed: bool
+) -> list[tuple[str, str, int, dict[str, str]]]:
+    """Merge the links of a strict DOT graph, which has at most one link between two nodes."""
+    merged: dict[tuple[str, str], tuple[str, str, int, dict[str, str]]] = {}
+    for u, v, line, attributes in links:
+        key = (u, v) if is_directed else (min(u, v), max(u, v))
+        merged.setdefault(key, (u, v, line, {}))[3].update(attributes)
+    return list(merged.values())
 
 
 def _unquote(word: str) -> str:
