@@ -525,8 +525,8 @@ def _read_dot(file: GraphFile) -> LinkList:
         fail_at(line, "ends the graph, but more text follows", _ONE_GRAPH)
     if head[1]:
         links = _merge_links(links, is_directed)
-    for u, v, number, found in links:
-        file.add_link(u, v, number, found.items())
+    for u, v, number, attributes in links:
+        file.add_link(u, v, number, attributes.items())
     file.capacity_unit = defaults["graph"].get("capacity_unit")
     return file.links(is_directed=is_directed)
 
