@@ -413,6 +413,8 @@ def test_incomplete_or_invalid_positions_are_ignored() -> None:
     assert network(graph).positions is None
     nx.set_node_attributes(graph, {1: {"x": 1, "y": float("nan")}, 2: {"x": "left", "y": 0}})
     assert network(graph).positions is None
+    nx.set_node_attributes(graph, {node: {"x": 10**400, "y": node} for node in graph})
+    assert network(graph).positions is None
 
 
 def test_without_a_reporter_merged_links_and_unused_data_cause_warnings(read: Any) -> None:

@@ -248,6 +248,13 @@ def test_integral_times_are_returned_as_integers() -> None:
     assert found.link_busy.shape == (24, 3)
 
 
+def test_the_time_is_exact_even_if_it_is_larger_than_every_float() -> None:
+    judged = schedule("S3", "broadcast", "greedy")
+    for execution in ("synchronous", "asynchronous"):
+        found = timing(judged, 10**400, Fraction(1, 3), 2, execution=execution)
+        assert found.time == judged.steps * (2 * 10**400 + Fraction(1, 3))
+
+
 @pytest.mark.parametrize(
     ("values", "message", "hint"),
     [

@@ -20,6 +20,7 @@ from starcast.judges.simulator.execution_models import make_ticks, time_executed
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
+from starcast.support.axes import read_number
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.installation import import_library, install_command
 from starcast.support.text import did_you_mean, pluralize
@@ -35,6 +36,8 @@ from starcast.topologies import Topology
 from starcast.trees import Forest
 
 _CHUNK = 2**16
+#: Maximum size of a unit in bytes, so that sizes of packets fit into the 64 bits of GOAL's numbers.
+_MAX_UNIT_BYTES = 10**12
 
 #: The parts of a file, as text or bytes.
 Parts = Iterator[str] | Iterator[bytes]
@@ -318,14 +321,10 @@ def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> Non
             f"unit_bytes must be a positive integer, but is {size!r}",
             hint="specify a positive integer number of bytes",
         )
+    if size > _MAX_UNIT_BYTES:
+        raise InputError("unit_bytes is out of range", hint=f"use at most {_MAX_UNIT_BYTES:,}")
     for name in ("t_s", "t_c"):
-        try:
-            Fraction(given.get(name, 0))
-        except (ValueError, TypeError, ZeroDivisionError, OverflowError):
-            raise InputError(
-                f"{name} must be a number, but is {given[name]!r}",
-                hint="specify a number, such as 100, 2.5 or 23/3",
-            ) from None
+        read_number(given.get(name, 0), name)
 
 
 def _execute(schedule: Schedule) -> Executed:

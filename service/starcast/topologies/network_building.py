@@ -498,7 +498,8 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
             positions = np.array(column, dtype=np.float64)
-        except (TypeError, ValueError):  # texts, missing values, or lists of different lengths
+        # Texts, missing values, lists of different lengths, or too large numbers.
+        except (TypeError, ValueError, OverflowError):
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
             return positions

@@ -344,7 +344,9 @@ def exact_number(value: object, name: str) -> Fraction:
         InputError: the value is negative, or not a finite number.
     """
     is_number = isinstance(value, Rational | Decimal | float | np.integer | np.floating)
-    if isinstance(value, bool) or not is_number or not isfinite(value):  # type: ignore[arg-type]
+    # `isfinite` converts its argument to a float, which is impossible for large integers.
+    is_exact = isinstance(value, Rational | np.integer)
+    if isinstance(value, bool) or not is_number or not (is_exact or isfinite(value)):  # type: ignore[arg-type]
         raise InputError(
             f"{name} must be a finite number, but is {value!r}",
             hint="use an int, a Fraction, a Decimal or a finite float",
