@@ -150,6 +150,7 @@ def test_a_file_of_another_program_is_refused(tmp_path: Path, content: bytes) ->
     path = tmp_path / "f.npz"
     path.write_bytes(content)
     assert "is not a starcast forest" in refusal(path).message
+    assert "such as breadth-first" in refusal(path).hint
     for parts in ({"parent_port": np.zeros((1, 24), np.uint8)}, {"format": np.array("another")}):
         np.savez(path, **parts)
         assert "is not a starcast forest" in refusal(path).message

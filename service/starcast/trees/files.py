@@ -129,8 +129,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
             if not zipfile.is_zipfile(file):
                 raise InputError(
                     f"{path} is not a starcast forest",
-                    hint="if the file is a network, add a construction, such as greedy; if it is a"
-                    f" damaged forest, {_WRITE_AGAIN}",
+                    hint="if the file is a network, add a construction, such as breadth-first; if"
+                    f" it is a damaged forest, {_WRITE_AGAIN}",
                 )
             with open_archive(file) as archive:
                 return _parse_parts(path, _Parts(archive, path))
