@@ -310,7 +310,7 @@ def test_values_that_end_near_the_end_of_a_read_window_are_read(size: int) -> No
     [
         "", "{", "[1", "[1 2]", "[1,]", "{1: 2}", '{"a" 1}', '{"a": 1,}', "[NaN]", "[Infinity]",
         "[-Infinity]", '["\\u0000"]', '["\\ud800"]', '["\\udc00\\ud800"]', "[" * 100_000, "nul",
-        "9" * 5_000, "[1] 2",
+        "9" * 5_000, "[1] 2", '["\\ud83d\\ude00 \\u0000"]', '["\\ud83d\\ude00\\udc00", "\\u0000"]',
     ],
 )  # fmt: skip
 def test_invalid_json_is_refused(text: str) -> None:

@@ -141,8 +141,8 @@ def _check_characters(text: str, value: object) -> None:
     Raises:
         ValueError: the text contains an unpaired surrogate or NUL.
     """
-    if "\\u" in text and (found := _SPECIAL.search(text)):
-        if found[1] == "0000":
+    if "\\u" in text and (found := {match[1] for match in _SPECIAL.finditer(text)}):
+        if "0000" in found:
             raise ValueError("a string contains a NUL character")
         # Encoding raises an error if the value has an unpaired surrogate.
         json.dumps(value, ensure_ascii=False).encode()
