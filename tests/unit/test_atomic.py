@@ -79,3 +79,40 @@ def test_the_mode_of_an_output_file_follows_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert (tmp_path / "f").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
+def test_an_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "old"
+    file.touch()
+    file.chmod(mode)
+    with atomic_write(file) as opened:
+        (hidden,) = tmp_path.glob(f"{PREFIX}*")
+        assert hidden.stat().st_mode & 0o777 == mode
+        opened.write(b"new")
+    assert file.stat().st_mode & 0o777 == mode
+    assert file.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_symbolic_link_is_kept_and_its_target_is_written(tmp_path: Path, exists: bool) -> None:
+    target, link = tmp_path / "folder" / "target", tmp_path / "link"
+    target.parent.mkdir()
+    if exists:
+        target.write_text("old")
+    link.symlink_to("folder/target")
+    with pytest.raises(KeyError), atomic_write(link):
+        raise KeyError
+    assert target.exists() == exists
+    with atomic_write(link) as opened:
+        opened.write(b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert names(tmp_path) == ["folder", "link"]
+    assert names(target.parent) == ["target"]
+
+
+def test_a_loop_of_symbolic_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match="loop cannot be written"), atomic_write(tmp_path / "loop"):
+        pass

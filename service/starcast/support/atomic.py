@@ -74,7 +74,8 @@ def write_new(path: Path, text: str) -> Path:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open an output file at a path that a user specified.
 
-    An existing file is replaced only when the new file is complete.
+    An existing file is replaced only when the new file is complete, and keeps its mode. If the path
+    is a symbolic link, the file to which the link points is replaced.
 
     Raises:
         InputError: the file cannot be written, for example because the disk is full.
@@ -83,7 +84,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if os.path.isdir(target):  # noqa: PTH112 - never raises
         raise InputError(f"{target} is a folder", hint="specify a file in this folder")
     try:
-        with _open_stream(target) or atomic_replace(target, mode=0o666) as file:
+        with _open_stream(target) or _replace_file(Path(os.path.realpath(target))) as file:
             yield file
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -91,6 +92,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             f"{target} cannot be written: {reason}",
             hint="check the folder, the permissions and the disk",
         ) from None
+
+
+@contextmanager
+def _replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Replace a file like `atomic_replace`; keep the mode of an existing file."""
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    with atomic_replace(path, 0o666 if mode is None else mode) as file:
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
+        yield file
 
 
 def _open_stream(path: Path) -> BinaryIO | None:
