@@ -481,7 +481,7 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(built: Schedu
         ("goal", {"t_s": 1}, "the format goal of a schedule has no option 't_s'"),
         ("csv", {"unit_bytes": 64}, "the format csv of a schedule has no option 'unit_bytes'"),
         ("chrome-trace", {"t_s": -1}, "t_s must not be negative, but is -1"),
-        ("chrome-trace", {"t_c": "x"}, "t_c is 'x'"),
+        ("chrome-trace", {"t_c": "x"}, "t_c must be a number, but is 'x'"),
         ("chrome-trace", {"execution": "clocked"}, "unknown execution model 'clocked'"),
         ("goal", {"execution": "synchronous"}, "has no option 'execution'"),
         ("goal", {"dialect": "simgrid"}, "unknown dialect 'simgrid'"),
