@@ -134,6 +134,15 @@ def test_combining_a_record_twice_lists_its_attempts_once() -> None:
     assert combined.seconds == 2.0
 
 
+def test_a_combined_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starcast.records.model.MAX_ATTEMPTS", 3)
+    one, other = (
+        replace(WEAK, tried=tuple(Attempt(name, 6, "open", 1.0) for name in names))
+        for names in ("ab", "bcd")
+    )
+    assert [attempt.method for attempt in combine_records([one, other]).tried] == ["b", "c", "d"]
+
+
 def test_a_wrong_record_is_not_saved_and_a_wrong_file_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(RejectedError, match="has the value 4, not 3"):
         save_record(tmp_path, replace(FOUR_ROUNDS, value=3), is_proved=True)
@@ -174,6 +183,14 @@ def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) ->
         search("one-port-broadcast", "Q4", LIMITS, FORGED)
     with pytest.raises(InputError, match="is not a record of one-port-broadcast on Q3"):
         search("one-port-broadcast", "Q3", LIMITS, FOUR_ROUNDS)
+
+
+def test_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="the random seeds 2147483648 to 2147483649 are not"):
+        lab.search("bisection-width", "S4,2", seed=2**31 - 2, seeds=2, jobs=2)
+    assert not (tmp_path / "home" / "records").exists()
 
 
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from starcast.records import Record, verify, witness_value
+from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.cut_bounds import certified_cut, round_cut
 from starcast.records.model import CERTIFICATE
 from starcast.search import (
@@ -214,12 +214,28 @@ def test_unknown_engines_problems_arguments_and_topologies_are_refused() -> None
         ("bisection-width", "S4", {"congestion": 2}, "has no argument 'congestion'"),
         ("congestion-trees", "S4", {"congestion": 0}, "congestion is 0"),
         ("congestion-trees", "S4", {"congestion": True}, "congestion is True"),
+        ("congestion-trees", "S4", {"congestion": 2**31}, "congestion is 2147483648, more than"),
         ("fault-diameter", "S2", {}, "not defined on S2"),
         ("fault-diameter", "X2", {}, "unknown topology"),
     ]
     for problem, spec, arguments, message in cases:
         with pytest.raises(InputError, match=message):
             search(problem, spec, **arguments)
+
+
+def test_random_seeds_that_no_record_can_contain_are_refused() -> None:
+    Budget(seed=2**31 - 2, jobs=2)
+    for seed, jobs in ((-1, 1), (2**31, 1), (2**31 - 1, 2)):
+        with pytest.raises(InputError, match=f"the random seeds {seed} to {seed + jobs - 1} are"):
+            Budget(seed=seed, jobs=jobs)
+
+
+def test_a_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starcast.search.running.MAX_ATTEMPTS", 1)
+    first = search("fault-diameter", "S4", Budget(0))
+    known = replace(first, tried=(Attempt("old", 3, "open", 1.0),))
+    (attempt,) = search("fault-diameter", "S4", LIMITS, known).tried
+    assert attempt.method != "old"
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.installation import install_command
+from starcast.support.integers import MAX_INTEGER
 from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
@@ -181,7 +182,7 @@ class Budget:
             created.
 
     Raises:
-        InputError: the engine is unknown.
+        InputError: the engine is unknown, or a random seed is out of range.
     """
 
     seconds: float = 60.0
@@ -196,6 +197,12 @@ class Budget:
         if self.engine not in ENGINES:
             raise InputError(
                 f"unknown engine '{self.engine}'", hint=f"choose one of {', '.join(ENGINES)}"
+            )
+        last = self.seed + self.jobs - 1
+        if not 0 <= self.seed <= last <= MAX_INTEGER:
+            raise InputError(
+                f"the random seeds {self.seed} to {last} are not integers from 0 to {MAX_INTEGER}",
+                hint="choose a smaller `seed`",
             )
         object.__setattr__(self, "deadline", monotonic() + self.seconds)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
+from starcast.records.model import RESTORE
 from starcast.search.engines import Budget, Formula, race, require, require_fit
 from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import fixing_root, orbits
@@ -215,7 +216,7 @@ class FaultDiameter(SearchProblem):
             raise RejectedError(
                 f"the paths that prove the fault diameter of {self.topology.spec} are rejected:"
                 f" {reason}",
-                hint="restore the file, or search again",
+                hint=RESTORE,
             )
         return path_formula(self.topology, paths)
 

@@ -22,6 +22,7 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.checks import MAX_NODES
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.model import (
+    MAX_ATTEMPTS,
     Witness,
     combine_records,
     improve_record,
@@ -203,7 +204,9 @@ class _Search:
             value = found if is_better else None
             attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
-                record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
+                record,
+                tried=(*record.tried, attempt)[-MAX_ATTEMPTS:],
+                seconds=round(record.seconds + seconds, 1),
             )
             if outcome.result == "none" or is_better:
                 record = self._improved(record, outcome, value, target, method)
