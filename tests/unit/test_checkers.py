@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.records import checkers
-from starcast.topologies import topology
+from starcast.topologies import Topology, ports_towards, topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.examples import max_examples
 from support.meeting import refused
@@ -488,7 +488,30 @@ def test_two_paths_that_use_links_in_opposite_directions_are_edge_disjoint() -> 
     assert checkers.height(t, around, 0, 5).measured == (5, 5)
 
 
-@pytest.mark.parametrize("shape", [(24,), (0, 24), (1, 23), (1, 1, 24)])
+def _path_tree(graph: Topology, cells: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the parent ports of a path through cells of T250x250; its last cell is the root."""
+    nodes = [row * 250 + column for row, column in cells]
+    parents = np.full(graph.nodes, -1)
+    parents[nodes[:-1]] = nodes[1:]
+    return ports_towards(graph, parents)
+
+
+def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> None:
+    """The number of a link is at most the square of the number of nodes, which exceeds int32.
+
+    The paths from (150, 100) cross the link between (150, 102) and (151, 102) in both directions.
+    """
+    graph = topology("T250x250")
+    down = [(row, 102) for row in range(151, 250)] + [(0, column) for column in range(102, -1, -1)]
+    up = [(150, column) for column in range(102, 250)] + [(row, 0) for row in range(150, -1, -1)]
+    first = [(150, 100), (150, 101), (150, 102), *down]
+    second = [(150, 100), (151, 100), (151, 101), (151, 102), *up]
+    trees = np.stack([_path_tree(graph, first), _path_tree(graph, second)])
+    result = checkers.disjoint_paths(graph, trees, 0, "links")
+    assert result.measured == 2
+    assert "shares the link 150102 - 151102 with" in str(result.counterexample)
+
+
 def test_an_array_of_a_wrong_shape_is_refused(shape: tuple[int, ...]) -> None:
     for checker in (checkers.rooted, checkers.spanning, *MEASURES.values()):
         with refused(str(list(shape))):

@@ -402,10 +402,12 @@ def _steps(
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
+    # The number of a link can exceed int32, so the parents are converted to int64.
+    all_parents = tree.parents.astype(np.int64)
     steps = []
     for step in range(int(tree.levels[ends].max())):
         moving = nodes != graph.root
-        parents = np.where(moving, tree.parents[nodes], graph.root)
+        parents = np.where(moving, all_parents[nodes], graph.root)
         if apart == "links":
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
