@@ -512,6 +512,25 @@ def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> No
     assert "shares the link 150102 - 151102 with" in str(result.counterexample)
 
 
+def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
+    """The corners of a mesh have two links; the other ports of a corner lead nowhere."""
+    graph = topology("Mesh3x3")
+    row = ports_towards(graph, np.array([-1, 0, 1, 0, 3, 2, 3, 6, 5]))
+    assert sorted(checkers.branch_sizes(graph, row[None], 0)[0]) == [0, 0, 4, 4]
+    assert checkers.balance(graph, row[None], 0).holds
+    lopsided = ports_towards(graph, np.array([-1, 0, 1, 0, 1, 2, 3, 4, 5]))
+    assert checkers.balance(graph, lopsided[None], 0).counterexample == {
+        "link": "00 -> 01", "found": 6, "stated": 3,
+    }  # fmt: skip
+    missing = next(port for port in graph.ports if graph.neighbours(port)[8] == 8)
+    row[8] = missing
+    assert checkers.UncheckedForest(graph, row[None], 0).trees[0].parents[8] == -1
+    reason = f"22 has the entry {missing}, which is not a port"
+    place = {"tree": 0, "node": "22", "why": reason}
+    assert checkers.spanning(graph, row[None], 0).counterexample == place
+
+
+@pytest.mark.parametrize("shape", [(24,), (0, 24), (1, 23), (1, 1, 24)])
 def test_an_array_of_a_wrong_shape_is_refused(shape: tuple[int, ...]) -> None:
     for checker in (checkers.rooted, checkers.spanning, *MEASURES.values()):
         with refused(str(list(shape))):
