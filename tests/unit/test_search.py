@@ -181,7 +181,7 @@ def test_every_link_is_in_exactly_one_2_factor_or_among_the_remaining_links(spec
 
 def test_an_at_most_constraint_allows_exactly_the_sets_within_its_bound() -> None:
     """The constraint `at_most_one` has its own encoding, which is tested too."""
-    for bound, chosen in product((0, 1, 2, 3, 5), product((False, True), repeat=4)):
+    for bound, chosen in product((-1, 0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
         literals = formula.new(4).tolist()
         formula.at_most(literals, bound)

@@ -85,6 +85,12 @@ class Formula:
     def at_most(self, literals: Sequence[int], bound: int) -> None:
         """Require that at most ``bound`` of the literals are true."""
         numbers = [int(literal) for literal in literals]
+        if bound < 0:
+            # Checkers of proofs expect that a proof derives the empty clause, so it is not added.
+            false = int(self.new(1)[0])
+            self.add(false)
+            self.add(-false)
+            return
         if bound >= len(numbers):
             return
         if bound == 0:
