@@ -274,6 +274,12 @@ def test_a_search_continues_from_a_known_record() -> None:
     assert search("bisection-width", "S4,2", LIMITS, settled) is settled
 
 
+def test_a_broadcast_can_take_more_than_255_rounds() -> None:
+    found = search("one-port-broadcast", "Ring512", LIMITS)
+    assert (found.value, found.bound) == (256, 256)
+    verify(found)
+
+
 def test_an_improvement_is_saved_before_the_search_ends() -> None:
     kept: list[Record] = []
 
