@@ -280,6 +280,11 @@ def test_a_broadcast_can_take_more_than_255_rounds() -> None:
     verify(found)
 
 
+def test_a_fault_diameter_is_not_defined_if_faults_can_disconnect_the_topology() -> None:
+    with pytest.raises(InputError, match="4 faults can disconnect AQ3"):
+        search("fault-diameter", "AQ3", LIMITS)
+
+
 def test_an_improvement_is_saved_before_the_search_ends() -> None:
     kept: list[Record] = []
 
