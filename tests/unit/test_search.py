@@ -285,6 +285,14 @@ def test_a_fault_diameter_is_not_defined_if_faults_can_disconnect_the_topology()
         search("fault-diameter", "AQ3", LIMITS)
 
 
+@pytest.mark.parametrize(("spec", "height"), [("Ring5", 4), ("Ring16", 15)])
+def test_the_first_edge_disjoint_trees_may_be_much_higher_than_the_diameter(
+    spec: str, height: int
+) -> None:
+    found = search("edge-disjoint-trees", spec, LIMITS)
+    assert (found.value, found.bound) == (height, height)
+
+
 def test_an_improvement_is_saved_before_the_search_ends() -> None:
     kept: list[Record] = []
 
