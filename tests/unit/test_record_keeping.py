@@ -12,14 +12,24 @@ import numpy as np
 import pytest
 
 from starcast.lab import Lab
-from starcast.records import Attempt, Record, is_better, load_record, path_of, shipped_record
+from starcast.records import (
+    Attempt,
+    Proof,
+    Record,
+    is_better,
+    load_record,
+    path_of,
+    shipped_record,
+)
 from starcast.records.files import pack_witness
 from starcast.records.model import ProofFormat, combine_records, combine_verified
-from starcast.search import Budget, find_trusted, save_record, search
+from starcast.search import Budget, find_problem, find_trusted, save_record, search
+from starcast.search.running import merge_searches
 from starcast.support.errors import InputError, RejectedError, UncheckedError
 from starcast.support.settings import Settings
 from starcast.support.shards import Job, Shard, write_shard
 from starcast.support.vocabulary import Verification
+from starcast.topologies import topology
 from support.record_files import DIAMETERS, FORGED, FOUR_ROUNDS, put_record
 from support.recorder import Recorder
 
@@ -232,6 +242,24 @@ def shard_of(file: Path, *records: Record) -> Path:
     description = {"searches": [], "seconds": 1.0, "engine": "cadical"}
     write_shard(file, Job("search", description, len(records)), Shard(1, 1), results)
     return file
+
+
+@pytest.mark.parametrize(("bound", "state"), [(4, "verified"), (8, "not made again")])
+def test_a_merge_reports_an_unproved_bound_only_if_it_is_better_than_the_verified_bound(
+    bound: int, state: str, tmp_path: Path
+) -> None:
+    shipped = shipped_record("bisection-width", "S4")
+    problem = find_problem("bisection-width")(topology("S4"), {})
+    theory = problem.bound()
+    verified = replace(
+        shipped, bound=theory.value, reason=theory.reason, witness=shipped.solution, proof=None
+    )
+    digest = problem.rebuild(bound - 1, {}).sha256()
+    proof = Proof(problem.statement(bound - 1), "LRAT", digest, "1" * 64, 10, "", "")
+    unproved = replace(verified, bound=bound, reason=proof.statement, proof=proof)
+    for number, records in enumerate(((verified, unproved), (unproved, verified))):
+        (merged,) = merge_searches([shard_of(tmp_path / f"{number}.json", *records)])
+        assert (merged.record.bound, merged.verification) == (6, state)
 
 
 def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:
