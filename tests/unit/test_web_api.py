@@ -241,7 +241,7 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
     assert client.get("/records").status_code == 422
     problem = client.get(f"{API}/records").json()
     assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
-    assert problem["hint"] == "restore the file, or search again"
+    assert problem["hint"] == "restore the files, or remove them and search again"
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
