@@ -6,11 +6,11 @@ Operations run in worker processes, whose time and memory are limited.
 """
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
-from pathlib import PurePath
 from typing import Annotated, Any
 
 import mcp_types
@@ -26,7 +26,7 @@ from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
 from starcast.support.table import Table
 from starcast.support.text import to_json
-from starcast.support.vocabulary import NETWORK_SUFFIXES
+from starcast.support.vocabulary import PATH_SUFFIXES
 from starcast.web.workers import Workers
 
 #: Maximum size of a tool's result in bytes; parts of a larger result are omitted.
@@ -55,7 +55,7 @@ _INSTRUCTIONS = (
 )
 #: Parameters for which a text with a slash could be the path of a file.
 _NAMES = {"topology", "source", "construction", "algorithm"}
-_SUFFIXES = {*NETWORK_SUFFIXES, ".csv", ".cypher", ".goal", ".json", ".npz", ".xml"}
+_SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 
 
 def serve(settings: Settings) -> None:
@@ -170,10 +170,13 @@ def _refuse_file(name: str, value: Any) -> None:
     Raises:
         InputError: the value is the path of a file, or ``-``, which is stdin.
     """
-    if not isinstance(value, str) or any(map(str.isspace, value)):
+    if not isinstance(value, str):
         return
+    # A Cypher statement contains white space, and may begin with a comment or end like a path.
+    is_text = name not in _NAMES and any(map(str.isspace, value))
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
-    if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
+    is_path = not is_text and (is_path or value.lower().endswith(_SUFFIXES))
+    if is_path or os.path.isfile(value):  # noqa: PTH113 - never raises
         raise InputError(f"tools do not read files: '{value}'", hint="use a name or a spec")
 
 

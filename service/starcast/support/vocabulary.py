@@ -50,12 +50,12 @@ NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".s6": "sparse6", ".sparse6": "sparse6",
 }  # fmt: skip
 #: Suffixes that mark a string as a path. A path with any other suffix must contain a slash.
-_PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
+PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 
 
 def is_network_path(text: str) -> bool:
     """Return whether a string is the path of a network file, rather than a spec."""
-    return "/" in text or text.lower().endswith(_PATH_SUFFIXES)
+    return "/" in text or text.lower().endswith(PATH_SUFFIXES)
 
 
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
