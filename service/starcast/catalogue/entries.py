@@ -21,7 +21,7 @@ from starcast.support.errors import InputError
 from starcast.support.installation import data_folder
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
-from starcast.support.vocabulary import MAX_NAME, ArgumentValue
+from starcast.support.vocabulary import MAX_NAME, ArgumentValue, parse_arguments
 
 #: A `starcast.topologies.Topology`. This package cannot import the class, because
 #: `starcast.topologies` imports this package to register families.
@@ -81,8 +81,8 @@ class Argument:
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, not a single word",
-                hint="use no spaces, commas, equals signs or parentheses, and at most "
-                f"{MAX_NAME} characters",
+                hint="use no spaces, commas, colons, equals signs or parentheses, at most "
+                f"{MAX_NAME} characters, and not only digits",
             )
         return value
 
@@ -103,7 +103,11 @@ class Argument:
 
 
 def _is_word(text: str) -> bool:
-    return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
+    try:
+        is_parsed_again = parse_arguments(f"text={text}") == {"text": text}
+    except InputError:
+        is_parsed_again = False
+    return is_parsed_again and len(text) <= MAX_NAME and text.isprintable()
 
 
 #: The argument ``seed`` of a random construction or algorithm, below 2^24.

@@ -163,7 +163,8 @@ STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
-_ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
+# Colons separate the parts of an id.
+_ARGUMENT = re.compile(r"([^():=,\s]+)=([^():=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
