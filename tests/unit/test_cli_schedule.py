@@ -123,6 +123,9 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     s4, lab = topology("S4"), Lab(Settings.load)
     given = lab.simulate_schedule(s4, "broadcast", "greedy", root=3, fault=[5, Fault("2134", 2)])
     assert given == printed(starcast(words))
+    for fault in ("2134@2", Fault("2134", 2)):
+        one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=fault)
+        assert one["faults"] == ["2134@2"]
     lab.export_schedule(s4, "broadcast", "multiple", to="csv").save("mine.csv")
     rejected = lab.profile_schedule(s4, "broadcast", Path("mine.csv"), ports="one")
     assert isinstance(rejected.failure, RejectedError)
