@@ -160,17 +160,29 @@ def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
     """Return a starcast command line with an option ``--plugin`` for each recorded plug-in.
 
     A provenance names modules, not files. So a plug-in that is not loaded is assumed to be a file
-    in the working directory, unless its name is that of a module in a package.
+    or the folder of a pack in the working directory, unless it is a module in an installed package.
     """
-    options = []
-    for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
-        path = next((path for path in _loaded if Path(path).stem == module), None)
-        if path is not None:
-            name = os.path.relpath(path) if Path(path).is_absolute() else path
-        else:
-            name = module if "." in module else f"{module}.py"
-        options.append(f"--plugin {shlex.quote(name)} ")
-    return command.replace("starcast ", f"starcast {''.join(options)}", 1)
+    modules = [each["module"] for used in recorded for each in used.values()]
+    names = dict.fromkeys(map(_name_plugin, modules))
+    options = "".join(f"--plugin {shlex.quote(name)} " for name in names)
+    return command.replace("starcast ", f"starcast {options}", 1)
+
+
+def _name_plugin(module: str) -> str:
+    """Return the name with which the option ``--plugin`` loads the plug-in of a module."""
+    from starcast.catalogue import packs  # noqa: PLC0415
+
+    parent, _, folder = module.partition(".")
+    if parent == packs.PACKAGE:
+        # Only starcast imports such a module, when it loads the folder of the pack.
+        folder = folder.partition(".")[0]
+        known = {pack.module: pack.folder for pack in packs.loaded()}
+        path = known.get(f"{parent}.{folder}")
+        return os.path.relpath(path) if path else f"./{folder}"
+    loaded = next((path for path in _loaded if Path(path).stem == module), None)
+    if loaded is not None:
+        return os.path.relpath(loaded) if Path(loaded).is_absolute() else loaded
+    return module if "." in module else f"{module}.py"
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
