@@ -500,6 +500,7 @@ def test_an_internal_error_is_reported_without_a_traceback(
     assert response.status_code == 500
     assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert 'starcast_requests_total{status="500"} 1' in client.get(f"{API}/metrics").text
 
 
 def test_the_health_report_names_an_unavailable_database(client: TestClient) -> None:
