@@ -325,3 +325,8 @@ def test_suggested_commands_name_the_folder_of_a_pack(
     packs._loaded.clear()
     command = plugins.name_plugins("starcast topology show R4", used)
     assert command == "starcast --plugin ./mypaper topology show R4"
+
+
+def test_a_pack_may_be_in_the_root_folder() -> None:
+    assert not packs.is_sent(Path("/mypaper"))
+    assert packs.is_sent(Path(f"/tmp/{packs.SENT}x/0123/mypaper"))

@@ -738,3 +738,14 @@ def test_an_algorithm_whose_name_has_a_failing_repr_is_refused() -> None:
     declare = starcast.algorithm("broadcast", name, source="x", families=["star"])
     with refused("a value of type Silent is not a valid name"):
         declare(lambda topology, root, ports: {})  # noqa: ARG005
+
+
+@pytest.mark.parametrize("name", ["numpy", "random", "starcast"])
+def test_a_plug_in_does_not_replace_a_module_of_the_same_name(name: str, tmp_path: Path) -> None:
+    before = sys.modules.get(name)
+    path = tmp_path / f"{name}.py"
+    path.write_text("import starcast\n", encoding="utf-8")
+    with refused(f"{path} has the name of a module") as caught:
+        plugins.load([str(path)])
+    assert caught.value.hint == "rename the file"
+    assert sys.modules.get(name) is before

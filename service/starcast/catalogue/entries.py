@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from starcast.catalogue.plugins import ORIGINS, Origin, located
+from starcast.catalogue.plugins import ORIGINS, Origin, is_installed, located
 from starcast.support.atomic import write_new
 from starcast.support.errors import InputError
 from starcast.support.installation import data_folder
@@ -485,7 +485,10 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         raise InputError(
             f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"
         )
-    function = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+    function = name.replace("-", "_")
+    # A file with the name of a module would replace this module, so it is not loaded.
+    if keyword.iskeyword(function) or is_installed(function):
+        function += "_"
     spec = "".join(word.capitalize() for word in name.split("-"))
     # Digits become letters, because the number at the end of a spec must be separate from the name.
     spec = re.sub(r"\d", lambda digit: chr(ord("a") + int(digit[0])), spec)

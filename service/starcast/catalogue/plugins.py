@@ -421,9 +421,35 @@ def _import_module(name: str, *, is_named: bool) -> None:
         packs.load_package(name, is_named=is_named)
 
 
+def is_installed(name: str, path: Path | None = None) -> bool:
+    """Return whether Python or an installed package has a top-level module of the given name.
+
+    Args:
+        name: the name of the module.
+        path: a file that does not count as such a module.
+    """
+    from starcast.catalogue.plugin_files import SHARED  # noqa: PLC0415
+
+    if name == "starcast" or name in sys.stdlib_module_names:
+        return True
+    spec = PathFinder.find_spec(name)
+    if spec is None or spec.origin is None:
+        return False
+    origin = Path(spec.origin)
+    is_same = path is not None and origin.resolve() == path.resolve()
+    return not is_same and not SHARED.isdisjoint(origin.parts)
+
+
 def _import_file(path: Path) -> None:
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     if not path.is_file():
         raise InputError(f"the plug-in {path} is not a file", hint="name a .py file")
+    if not packs.is_sent(path) and is_installed(path.stem, path):
+        raise InputError(
+            f"the plug-in {path} has the name of a module of Python or of an installed package",
+            hint="rename the file",
+        )
     _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
