@@ -121,14 +121,15 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
 
 
-#: From this value on, numbers are shown without decimals in tables for human readers.
-_WHOLE = 1000
+#: From this value on, numbers are shown without decimals in tables for human readers. Three
+#: significant digits of a number from 999.5 to 1000 would be 1e+03.
+_WHOLE = 999.5
 
 
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
-    Floats from 1000 on are rounded to integers, others to three significant digits. Items of lists
+    Floats from 999.5 on are rounded to integers, others to three significant digits. Items of lists
     are separated by spaces. None becomes an empty string, True "yes" and False "no".
 
     Args:
