@@ -19,6 +19,7 @@ from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.plugin_files import hash_plugin
 from starcast.catalogue.plugins import ORIGINS
+from starcast.claims.catalogue import load as load_pack
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import CostProblem, build_table, execute_row
@@ -738,6 +739,14 @@ def test_an_algorithm_whose_name_has_a_failing_repr_is_refused() -> None:
     declare = starcast.algorithm("broadcast", name, source="x", families=["star"])
     with refused("a value of type Silent is not a valid name"):
         declare(lambda topology, root, ports: {})  # noqa: ARG005
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/mine.py", "~nosuchuser/mypaper"])
+def test_a_plug_in_in_the_home_folder_of_an_unknown_user_is_refused(name: str) -> None:
+    with refused(f"the plug-in '{name}' is in the home folder of an unknown user"):
+        plugins.load([name])
+    with refused("in the home folder of an unknown user"):
+        load_pack(name)
 
 
 @pytest.mark.parametrize("name", ["numpy", "random", "starcast"])

@@ -314,7 +314,7 @@ def load(names: Iterable[str]) -> None:
             packs.faults[point.value] = error
     for name in names:
         # Paths are made absolute, because worker processes may have another working directory.
-        path = Path(name).expanduser().absolute()
+        path = _absolute(name)
         if path.name == packs.CLAIMS or (
             path.suffix == ".py" and path.with_name(packs.CLAIMS).is_file()
         ):
@@ -331,6 +331,16 @@ def load(names: Iterable[str]) -> None:
         else:
             _import(name, partial(_import_module, name, is_named=True))
             _loaded[name] = None
+
+
+def _absolute(name: str) -> Path:
+    try:
+        return Path(name).expanduser().absolute()
+    except RuntimeError:  # the path begins with ~NAME of an unknown user
+        raise InputError(
+            f"the plug-in '{name}' is in the home folder of an unknown user",
+            hint="write the path of the plug-in without ~",
+        ) from None
 
 
 #: The function `load` with a cache, so that a process (such as a worker) loads the same names once.
