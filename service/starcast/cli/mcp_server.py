@@ -5,7 +5,6 @@ operations of `Lab`, with the same docstrings and, except for `_NOT_ASKED`, the 
 Operations run in worker processes, whose time and memory are limited.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -25,7 +24,7 @@ from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
 from starcast.support.table import Table
-from starcast.support.text import to_json
+from starcast.support.text import dump_json
 from starcast.support.vocabulary import PATH_SUFFIXES
 from starcast.web.workers import Workers
 
@@ -188,7 +187,7 @@ def _write(result: Any) -> str:
     if not isinstance(result, Table):
         return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
     rows, note = result.rows, result.note
-    while len((text := _as_text({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
+    while len((text := dump_json({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
         # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
@@ -197,20 +196,16 @@ def _write(result: Any) -> str:
         ).strip()
         if not rows:
             note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"
-            return _as_text({"rows": [], "note": note})
+            return dump_json({"rows": [], "note": note})
     return text
 
 
 def _cut(facts: dict[str, Any]) -> str:
     """Return a dictionary as JSON, without its largest values if the text would be too long."""
     omitted = list[str]()
-    while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
-        largest = max(facts, key=lambda name: len(_as_text(facts[name])))
+    while len((text := dump_json(facts)).encode()) > MAX_ANSWER:
+        largest = max(facts, key=lambda name: len(dump_json(facts[name])))
         omitted.append(largest)
         facts = {name: value for name, value in facts.items() if name != largest}
         facts["note"] = f"omitted, because the result is too large: {', '.join(omitted)}"
     return text
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, default=to_json, ensure_ascii=False)

@@ -150,8 +150,25 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     if value == {} and not exact:
         return ""
     if isinstance(value, dict):
-        return json.dumps(value, default=to_json, ensure_ascii=False)
+        return dump_json(value)
     return str(value)
+
+
+def dump_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON; NaN and infinite numbers, which JSON cannot represent, become null.
+
+    Example:
+        >>> dump_json([Fraction(1, 2), float("nan")])
+        '[0.5, null]'
+    """
+    try:
+        return json.dumps(
+            value, default=to_json, ensure_ascii=False, indent=indent, allow_nan=False
+        )
+    except ValueError:
+        text = json.dumps(value, default=to_json, ensure_ascii=False)
+        plain = json.loads(text, parse_constant=lambda _: None)
+        return json.dumps(plain, ensure_ascii=False, indent=indent)
 
 
 def to_json(value: Any) -> Any:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starcast.collectives.model import COLLECTIVES
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
-from starcast.support.text import to_json
+from starcast.support.text import dump_json
 from starcast.support.vocabulary import Format
 
 Item = TypeVar("Item")
@@ -165,9 +165,7 @@ PagingParameter = Annotated[Paging, Depends()]
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Convert the values of rows to values that JSON can represent, as the command line does."""
-    plain: list[dict[str, Any]] = json.loads(
-        json.dumps(list(rows), default=to_json, ensure_ascii=False)
-    )
+    plain: list[dict[str, Any]] = json.loads(dump_json(list(rows)))
     return plain
 
 
