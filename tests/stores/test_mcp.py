@@ -223,6 +223,17 @@ REFUSED = [
 ]
 
 
+def test_the_result_of_a_rejected_schedule_states_the_reason(tmp_path: Path) -> None:
+    lab, rows = Lab(Settings.load(home=tmp_path)), tmp_path / "rows.csv"
+    lab.export_schedule("S4", "broadcast", "multiple", to="csv").save(rows)
+    rejected = lab.simulate_schedule("S4", "broadcast", rows, ports="one")
+    table = lab.profile_schedule("S4", "broadcast", rows, ports="one")
+    for result in (rejected, table):
+        failure = json.loads(mcp_server._write(result))["failure"]
+        assert "is invalid: " in failure
+        assert "correct the rows in" in failure
+
+
 @pytest.mark.parametrize(
     ("tool", "parameter", "file"),
     [

@@ -182,12 +182,16 @@ def _refuse_file(name: str, value: Any) -> None:
 def _write(result: Any) -> str:
     """Return a result as JSON of at most `MAX_ANSWER` bytes.
 
-    If parts are omitted, the value ``note`` in the JSON describes them.
+    If parts are omitted, the value ``note`` in the JSON describes them. If the result has a
+    failure, such as a violation of the port model, the value ``failure`` describes it.
     """
+    failure = getattr(result, "failure", None)
+    reason = {} if failure is None else {"failure": f"{failure.message}; {failure.hint}"}
     if not isinstance(result, Table):
-        return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
+        facts = dict(result) if isinstance(result, Mapping) else {"text": str(result)}
+        return _cut(facts | reason)
     rows, note = result.rows, result.note
-    while len((text := dump_json({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
+    while len((text := dump_json({"rows": rows, "note": note, **reason})).encode()) > MAX_ANSWER:
         # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
@@ -196,7 +200,7 @@ def _write(result: Any) -> str:
         ).strip()
         if not rows:
             note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"
-            return dump_json({"rows": [], "note": note})
+            return dump_json({"rows": [], "note": note, **reason})
     return text
 
 
