@@ -150,10 +150,14 @@ def test_labels_with_symbols_from_0_are_read_and_printed(
     monkeypatch.setenv("STARCAST_LABELS", "0")
     assert starcast(f"{command} --root 210").out == zeros
     assert starcast(f"{command} --root 321 --labels 1").out == ones
+    monkeypatch.delenv("STARCAST_LABELS")
+    monkeypatch.setenv("starcast_labels", "0")
+    assert starcast(f"{command} --root 210").out == zeros
     (tmp_path / "mine.csv").write_text(zeros)
     simulated = "schedule simulate S3 broadcast mine.csv"
     shown = printed(starcast(f"{simulated} --root 210 --fault 012 -f json"))
     assert (shown["id"], shown["faults"]) == ("S3:broadcast:rows:all::321", ["012"])
+    monkeypatch.delenv("starcast_labels")
     monkeypatch.setenv("STARCAST_LABELS", "")
     error, hint = refused(starcast(simulated), 2)
     assert "mine.csv, line 2 has the invalid sender '210'" in error
