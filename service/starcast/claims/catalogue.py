@@ -279,8 +279,8 @@ def load(pack: str | Path) -> dict[str, Claim]:
         >>> list(load("examples/papers/mypaper"))
         ['MYPAPER.diameter', 'MYPAPER.children']
     """
+    plugins.load([f"{Path(pack)}/"])
     folder = Path(pack).expanduser().resolve()
-    plugins.load([f"{folder}/"])
     key = read_pack_file(folder / packs.CLAIMS).key
     return {claim_id: claim for claim_id, claim in claims().items() if covers(key, claim_id)}
 
