@@ -18,6 +18,7 @@ from starcast.claims.catalogue import (
     union,
 )
 from starcast.claims.check import ClaimCheck
+from starcast.claims.report import ReportRow
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 
 SIZES = family_sizes("star", 5, 6, 7)
@@ -110,6 +111,11 @@ def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
     assert conjunction_verdict("TS.T1", result).counterexample == {"n": 3, "found": 0, "stated": 1}
 
 
+def test_a_claim_is_not_checkable_if_only_empty_arrays_were_compared() -> None:
+    result = verdict_of(lambda check: check.equal("nodes", [], []))
+    assert (result.verdict, result.detail) == ("not checkable", "Nothing was compared.")
+
+
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
     with pytest.raises(StarcastError) as raised:
         check("ts.l5-paths")
@@ -171,6 +177,18 @@ def test_a_correction_that_is_false_or_not_checked_is_reported() -> None:
     assert expected in failed
     unchecked = verdict_of(lambda check: check.equal("nodes", check.nodes, 0)).detail
     assert "The correction is not checked: there are some nodes." in unchecked
+
+
+def test_a_correction_about_which_nothing_was_compared_is_not_reported_as_true() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.equal("nodes", check.nodes, 0)
+        check.correction().equal("nodes", [], [])
+
+    result = verdict_of(check)
+    assert "True instead" not in result.detail
+    assert "Not checked, because nothing was compared: there are some nodes." in result.detail
+    claim = Claim("TS.L5", "Lemma 5", "", SIZES, check, correction="there are some nodes")
+    assert ReportRow(claim, result).corrections == ()
 
 
 def test_a_check_of_a_missing_correction_is_an_error() -> None:

@@ -73,9 +73,12 @@ def test_the_error_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None
     assert str(tmp_path / "file") in refusal.value.message
 
 
-def test_a_python_keyword_is_a_valid_name_of_a_plug_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["for", "random", "numpy"])
+def test_the_name_of_a_plug_in_may_be_that_of_a_python_keyword_or_module(
+    name: str, tmp_path: Path
+) -> None:
     with Lab(Settings.load()) as lab:
-        assert lab.new_plugin("construction", "for", folder=tmp_path).name == "for_.py"
+        assert lab.new_plugin("construction", name, folder=tmp_path).name == f"{name}_.py"
 
 
 @pytest.mark.slow

@@ -85,7 +85,8 @@ def test_networks_are_imported(stack_settings: Settings, values: dict[str, list[
     links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]
     given = starcast.network(links, name="cities", switches=["c"], **values)
     with open_stores(stack_settings) as stores:
-        ingest(stores, parse_request(given, "breadth-first"), method=LoadMethod.IMPORT)
+        request = parse_request(given, "breadth-first", schedules="allgather:greedy")
+        ingest(stores, request, method=LoadMethod.IMPORT)
         assert verify(stores, [given.spec], checksums=True) == []
         drop(stores, "topology", given.spec, cascade=True)
 

@@ -13,7 +13,11 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from starcast import Lab
+from starcast.cli import mcp_server
 from starcast.cli.mcp_server import MAX_ANSWER, PAGES, TOOLS
+from starcast.support.errors import InputError
+from starcast.support.settings import Settings
+from starcast.support.vocabulary import PATH_SUFFIXES
 from support.fix_cli import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -217,6 +221,49 @@ REFUSED = [
     ("simulate_schedule", _broadcast("S4", "rows.csv"), "tools do not read files"),
     ("compare", {"names": ["nobody"]}, "no experiment 'nobody'"),
 ]
+
+
+def test_the_result_of_a_rejected_schedule_states_the_reason(tmp_path: Path) -> None:
+    lab, rows = Lab(Settings.load(home=tmp_path)), tmp_path / "rows.csv"
+    lab.export_schedule("S4", "broadcast", "multiple", to="csv").save(rows)
+    rejected = lab.simulate_schedule("S4", "broadcast", rows, ports="one")
+    table = lab.profile_schedule("S4", "broadcast", rows, ports="one")
+    for result in (rejected, table):
+        failure = json.loads(mcp_server._write(result))["failure"]
+        assert "is invalid: " in failure
+        assert "correct the rows in" in failure
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameter", "file"),
+    [
+        ("show_topology", "topology", "net.txt"),
+        ("show_topology", "topology", "my net.edges"),
+        ("show_forest", "source", "forest"),
+        ("simulate_schedule", "algorithm", "my rows.csv"),
+        ("query", "query", "own"),
+        ("ask", "statement", "statement.txt"),
+        ("ask", "statement", "my statement"),
+    ],
+)
+def test_a_tool_does_not_read_a_file_in_the_working_directory(
+    tool: str, parameter: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text("0 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="tools do not read files"):
+        mcp_server._perform(Settings(home=tmp_path), tool, {parameter: file})
+
+
+@pytest.mark.parametrize("suffix", [*PATH_SUFFIXES, ".npz", ".goal"])
+def test_a_tool_refuses_the_suffixes_of_files(suffix: str) -> None:
+    with pytest.raises(InputError, match="tools do not read files"):
+        mcp_server._refuse_file("topology", f"missing{suffix.upper()}")
+
+
+@pytest.mark.parametrize("text", ["// a comment\nRETURN 1 / 2 AS x", "RETURN 'a.txt' AS x.csv"])
+def test_a_statement_may_look_like_a_path(text: str) -> None:
+    mcp_server._refuse_file("statement", text)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from starcast import Lab, Network, connect, network, schedule, topology
-from starcast.stores.database import backup, migrations
+from starcast.stores.database import backup, migrations, models
 from starcast.stores.database.networks import load_network, save_network
 from starcast.stores.database.sessions import open_session
 from starcast.support import resolvers
@@ -118,6 +118,33 @@ def test_switches_are_stored_and_loaded_again(lab: Lab, forget: Callable[[], Non
     assert lab.verify()["problem"] == [
         "the key, rank, label, title, is_switch or topology of node t differs"
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "schedule", "root"),
+    [
+        ("Mesh3x3", "scatter:greedy", "11"),
+        ("S4", "scatter:forest(base=multiple)", "2134"),
+        ("Mesh3x3", "gather:forest(base=breadth-first)", "12"),
+        ("Mesh4x6", "alltoall:greedy", None),
+        ("FT4", "allgather:greedy", None),
+        ("FT4", "broadcast:greedy-matching", None),
+    ],
+)
+def test_the_built_number_of_rows_is_recorded(
+    lab: Lab, spec: str, schedule: str, root: str | None
+) -> None:
+    """The number of rows before the build is an estimate that ignores the root and switches."""
+    stored = lab.ingest(spec, schedules=schedule, root=root)
+    schedule_id = stored["id"][-1]
+    [found] = lab.ask("MATCH ()-[s:SEND]->() RETURN count(s) AS count")["count"]
+    with open_session(lab.engine) as session:
+        row = session.get_one(models.Materialization, ("schedule", schedule_id))
+        assert row.expected_relationships == found == stored["relationships"][-1]
+    assert len(lab.verify(checksums=True)) == 0
+    assert lab.show(schedule_id, verify=True)["id"] == schedule_id
+    lab.rebuild()
+    assert len(lab.verify()) == 0
 
 
 def test_another_network_with_the_same_spec_is_refused(

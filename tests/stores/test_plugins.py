@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 from zlib import crc32
 
 import numpy as np
@@ -12,20 +13,32 @@ from starcast.catalogue import plugins
 from starcast.catalogue.plugins import ORIGINS, PluginMissingError
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
-from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
+from starcast.ingest import (
+    LoadMethod,
+    Stores,
+    drop,
+    ingest,
+    loaders,
+    offline,
+    parse_request,
+)
+from starcast.ingest.artifacts import artifact_from_id
 from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import schema
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support import readback
+from support.break_off import Countdown
 from support.checks import assert_stored, described
 from support.experiments import runs
+from support.fix_graph import PowerCut
 from support.fix_plugins import load_examples
 from support.irregular import SPECS
 from support.plans import plan
@@ -207,6 +220,87 @@ def test_a_forest_given_as_an_array_is_stored_verified_and_rebuilt(stores: Store
     with open_session(stores.engine) as session:
         found = session.get_one(models.Materialization, ("forest", own.id))
         assert found.plugins == {}
+
+
+@pytest.mark.parametrize(
+    ("advances", "error"),
+    [
+        (1, PowerCut("the process is killed")),
+        (3, KeyboardInterrupt()),
+        (3, UnavailableError("the server stopped")),
+        (4, LimitError("the disk became full")),
+        (5, PowerCut("the process is killed")),
+    ],
+    ids=str,
+)
+def test_an_interrupted_rebuild_does_not_lose_a_users_own_forest(
+    stores: Stores, advances: int, error: BaseException
+) -> None:
+    """Only PostgreSQL has the trees; the next commands keep them until a rebuild succeeds."""
+    own = changed_trees()
+    ingest(stores, parse_request("S4", forests=[own]))
+    with pytest.raises(type(error)):
+        rebuild(
+            stores,
+            method=LoadMethod.BOLT,
+            reporter=Countdown(advances, Mock(side_effect=error)),
+        )
+    ingest(stores, plan("S3"))
+    rebuild(stores, method=LoadMethod.BOLT)
+    assert verify(stores, checksums=True) == []
+    stored = readback.read_forest(stores.graph, own.id)
+    assert np.array_equal(stored.parent_port, own.parent_port)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [PowerCut(), KeyboardInterrupt(), UnavailableError("stopped"), LimitError("the disk is full")],
+    ids=repr,
+)
+def test_an_interrupted_rebuild_by_import_is_finished_by_the_next_rebuild(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """The next rebuild also recreates what a killed rebuild over Bolt left in state loading."""
+    own = changed_trees()
+    ingest(stores, parse_request("S4", forests=[own]))
+    with pytest.raises(PowerCut):
+        rebuild(
+            stores,
+            method=LoadMethod.BOLT,
+            reporter=Countdown(4, Mock(side_effect=PowerCut())),
+        )
+    monkeypatch.setattr(offline, "_import", Mock(side_effect=error))
+    monkeypatch.setattr(loaders, "check_space", Mock())
+    with open_session(stores.engine) as session:
+        artifacts = [
+            artifact_from_id(session, row.kind, row.id)
+            for row in session.scalars(select(models.Materialization))
+        ]
+    artifacts.sort(key=lambda artifact: artifact.build_order)
+    loader = loaders.ImportLoader(stores, Silent(), "", Settings())
+    with pytest.raises(type(error)):
+        loader.rebuild(artifacts, is_outdated=False)
+    rebuilt = rebuild(stores, method=LoadMethod.BOLT)
+    assert [one.id for one in rebuilt] == ["S4", own.id]
+    assert verify(stores, checksums=True) == []
+    stored = readback.read_forest(stores.graph, own.id)
+    assert np.array_equal(stored.parent_port, own.parent_port)
+
+
+def test_a_users_own_forest_is_not_lost_together_with_the_graph(stores: Stores) -> None:
+    """The forest can also be dropped before the graph is rebuilt."""
+    own, other = changed_trees(), changed_trees("other")
+    ingest(stores, parse_request("S4", forests=[own, other]))
+    stores.graph.write("MATCH (n) DETACH DELETE n")
+    ingest(stores, plan("S3"))
+    drop(stores, "forest", other.id)
+    rebuild(stores, method=LoadMethod.BOLT)
+    assert verify(stores, checksums=True) == []
+    stored = readback.read_forest(stores.graph, own.id)
+    assert np.array_equal(stored.parent_port, own.parent_port)
+    with open_session(stores.engine) as session:
+        assert session.get(models.Forest, other.id) is None
+        assert session.get(models.Materialization, ("forest", other.id)) is None
 
 
 def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: Stores) -> None:

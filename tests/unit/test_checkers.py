@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.records import checkers
-from starcast.topologies import topology
+from starcast.topologies import Topology, ports_towards, topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.examples import max_examples
 from support.meeting import refused
@@ -486,6 +486,48 @@ def test_two_paths_that_use_links_in_opposite_directions_are_edge_disjoint() -> 
     assert checkers.edge_disjoint(t, around, 0).measured == 1
     assert checkers.disjoint_paths(t, around, 0, "links").holds
     assert checkers.height(t, around, 0, 5).measured == (5, 5)
+
+
+def _path_tree(graph: Topology, cells: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the parent ports of a path through cells of T250x250; its last cell is the root."""
+    nodes = [row * 250 + column for row, column in cells]
+    parents = np.full(graph.nodes, -1)
+    parents[nodes[:-1]] = nodes[1:]
+    return ports_towards(graph, parents)
+
+
+def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> None:
+    """The number of a link is at most the square of the number of nodes, which exceeds int32.
+
+    The paths from (150, 100) cross the link between (150, 102) and (151, 102) in both directions.
+    """
+    graph = topology("T250x250")
+    down = [(row, 102) for row in range(151, 250)] + [(0, column) for column in range(102, -1, -1)]
+    up = [(150, column) for column in range(102, 250)] + [(row, 0) for row in range(150, -1, -1)]
+    first = [(150, 100), (150, 101), (150, 102), *down]
+    second = [(150, 100), (151, 100), (151, 101), (151, 102), *up]
+    trees = np.stack([_path_tree(graph, first), _path_tree(graph, second)])
+    result = checkers.disjoint_paths(graph, trees, 0, "links")
+    assert result.measured == 2
+    assert "shares the link 150102 - 151102 with" in str(result.counterexample)
+
+
+def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
+    """The corners of a mesh have two links; the other ports of a corner lead nowhere."""
+    graph = topology("Mesh3x3")
+    row = ports_towards(graph, np.array([-1, 0, 1, 0, 3, 2, 3, 6, 5]))
+    assert sorted(checkers.branch_sizes(graph, row[None], 0)[0]) == [0, 0, 4, 4]
+    assert checkers.balance(graph, row[None], 0).holds
+    lopsided = ports_towards(graph, np.array([-1, 0, 1, 0, 1, 2, 3, 4, 5]))
+    assert checkers.balance(graph, lopsided[None], 0).counterexample == {
+        "link": "00 -> 01", "found": 6, "stated": 3,
+    }  # fmt: skip
+    missing = next(port for port in graph.ports if graph.neighbours(port)[8] == 8)
+    row[8] = missing
+    assert checkers.UncheckedForest(graph, row[None], 0).trees[0].parents[8] == -1
+    reason = f"22 has the entry {missing}, which is not a port"
+    place = {"tree": 0, "node": "22", "why": reason}
+    assert checkers.spanning(graph, row[None], 0).counterexample == place
 
 
 @pytest.mark.parametrize("shape", [(24,), (0, 24), (1, 23), (1, 1, 24)])

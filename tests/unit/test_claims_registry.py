@@ -94,6 +94,18 @@ def test_a_claim_that_is_declared_twice_is_refused(read: ReadClaims) -> None:
         read(FILE + FILE.partition("\n\n")[2])
 
 
+def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadClaims) -> None:
+    claim = FILE.partition("\n\n")[2]
+    whole = '[[claim]]\nid = "{}"\nnumber = "1"\nstatement = "s"\nconjunction = true\n'
+    names = ("MINE.X1.a.b", "MINE.X1.c")
+    text = "".join(claim.replace("MINE.X1", name) for name in names)
+    text = whole.format("MINE.X1") + whole.format("MINE.X1.a") + text
+    claims = read(FILE.partition("\n\n")[0] + "\n\n" + text)
+    assert claims["MINE.X1"].parts == names
+    assert claims["MINE.X1"].sizes == claims["MINE.X1.c"].sizes
+    assert claims["MINE.X1.a"].parts == names[:1]
+
+
 @pytest.mark.parametrize(
     ("sizes", "full", "deep"),
     [

@@ -8,9 +8,11 @@ import pytest
 
 from starcast.claims import Verdict, report, select_claims, storage, verify
 from starcast.claims.check import Aside, Evidence, Finding
+from starcast.lab import Lab
 from starcast.queries.counterexample import _literal, to_cypher
-from starcast.support.errors import NotFoundError
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.html import inline_html
+from starcast.support.settings import Settings
 from starcast.trees.construction import CONSTRUCTIONS
 from support.html_page import Page
 
@@ -28,6 +30,12 @@ def failed(
 ) -> Verdict:
     """Return a verdict with a counterexample."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
+
+
+@pytest.mark.parametrize("sizes", ["", []])
+def test_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
+    with pytest.raises(InputError, match="the list of topologies is empty"):
+        Lab(Settings.load).check_claims("TS.L5", sizes=sizes, store=False)
 
 
 def test_evidence_converted_to_json_and_back_is_equal_and_in_order(

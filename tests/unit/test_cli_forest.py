@@ -214,6 +214,14 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
     assert b"".join(lab.export_forest(mine, to="newick").parts()).endswith(b"123;\n")
     page = lab.explore(topology("S3"), forest=[mine, "greedy"], root=5, out=tmp_path / "page.html")
     assert page["forests"] == [mine.id, "S3:greedy:321"]
+    page = lab.explore(
+        "S3", forest="greedy", schedule="broadcast:greedy", out=tmp_path / "page.html"
+    )
+    assert page["forests"] == ["S3:greedy:123"]
+    assert page["schedules"] == ["S3:broadcast:greedy:all:segments=1:123"]
+    mine.save(tmp_path / "f.npz")
+    planned = lab.ingest("S3", forest=str(tmp_path / "f.npz"), dry_run=True)
+    assert planned["id"][:2] == ["S3", mine.id]
     with pytest.raises(RejectedError, match="the forest has the id S3:hamiltonian-cycle:123, but"):
         lab.verify_forest(other)
     with pytest.raises(InputError, match="cannot be changed"):

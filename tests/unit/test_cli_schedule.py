@@ -123,6 +123,9 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     s4, lab = topology("S4"), Lab(Settings.load)
     given = lab.simulate_schedule(s4, "broadcast", "greedy", root=3, fault=[5, Fault("2134", 2)])
     assert given == printed(starcast(words))
+    for fault in ("2134@2", Fault("2134", 2)):
+        one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=fault)
+        assert one["faults"] == ["2134@2"]
     lab.export_schedule(s4, "broadcast", "multiple", to="csv").save("mine.csv")
     rejected = lab.profile_schedule(s4, "broadcast", Path("mine.csv"), ports="one")
     assert isinstance(rejected.failure, RejectedError)
@@ -147,10 +150,14 @@ def test_labels_with_symbols_from_0_are_read_and_printed(
     monkeypatch.setenv("STARCAST_LABELS", "0")
     assert starcast(f"{command} --root 210").out == zeros
     assert starcast(f"{command} --root 321 --labels 1").out == ones
+    monkeypatch.delenv("STARCAST_LABELS")
+    monkeypatch.setenv("starcast_labels", "0")
+    assert starcast(f"{command} --root 210").out == zeros
     (tmp_path / "mine.csv").write_text(zeros)
     simulated = "schedule simulate S3 broadcast mine.csv"
     shown = printed(starcast(f"{simulated} --root 210 --fault 012 -f json"))
     assert (shown["id"], shown["faults"]) == ("S3:broadcast:rows:all::321", ["012"])
+    monkeypatch.delenv("starcast_labels")
     monkeypatch.setenv("STARCAST_LABELS", "")
     error, hint = refused(starcast(simulated), 2)
     assert "mine.csv, line 2 has the invalid sender '210'" in error

@@ -38,6 +38,15 @@ def test_a_search_prints_and_saves_its_record(starcast: Starcast, home: Path) ->
     assert "Q3" in {row["topology"] for row in listed}
 
 
+@pytest.mark.parametrize("option", ["--seed", "--congestion"])
+def test_a_number_that_no_record_can_contain_is_refused(
+    option: str, starcast: Starcast, home: Path
+) -> None:
+    result = starcast(f"search congestion-trees Q3 {option} 2147483648")
+    assert (result.code, "2147483647" in result.err) == (2, True)
+    assert not (home / "records").exists()
+
+
 def test_a_search_starts_from_the_record_that_comes_with_starcast(
     starcast: Starcast, home: Path
 ) -> None:

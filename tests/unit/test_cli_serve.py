@@ -62,9 +62,10 @@ def test_the_error_for_a_port_in_use_names_the_port(starcast: Starcast) -> None:
     assert error == f"another program uses the port {port} on 127.0.0.1"
 
 
-def test_an_address_of_another_machine_is_refused(starcast: Starcast) -> None:
-    error, _ = refused(starcast("serve --host 192.0.2.1 --port 0"), 2)
-    assert "'192.0.2.1' is not an address of this machine" in error
+@pytest.mark.parametrize("host", ["192.0.2.1", "127.0..1"])
+def test_an_address_of_another_machine_is_refused(starcast: Starcast, host: str) -> None:
+    error, _ = refused(starcast(f"serve --host {host} --port 0"), 2)
+    assert f"'{host}' is not an address of this machine" in error
 
 
 def test_a_host_that_other_machines_can_reach_causes_a_warning(tmp_path: Path) -> None:

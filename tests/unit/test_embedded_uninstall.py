@@ -156,3 +156,23 @@ def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
         traces = stack.find_traces(Settings.load(home=home))
         kept = {trace.kind for trace in traces if trace.obstacle} & {"cache", "log"}
         assert kept == ({"cache", "log"} if stays else set())
+
+
+def test_a_listed_home_that_this_user_cannot_read_is_kept_in_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users can share a cache folder, and a home has the mode 700."""
+    other = tmp_path / "other"
+    (tmp_path / "homes").write_text(f"{other}\n{tmp_path / 'gone'}\n")
+    exists = Path.exists
+
+    def refuse(path: Path) -> bool:
+        if path.parent == other:
+            raise PermissionError(13, "Permission denied")
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    own = Home(tmp_path / "own")
+    assert own.find_others(tmp_path) == [other]
+    own.enter_list(tmp_path)
+    assert (tmp_path / "homes").read_text() == f"{other}\n{own.root}\n"

@@ -317,3 +317,12 @@ def test_these_tests_cover_all_constructions_without_required_arguments() -> Non
         for name in constructions()
     }
     assert {name for name, arguments in needed.items() if not arguments} == tested
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("a:b", {}), ("mine", {"tag": "a:b"})])
+def test_a_colon_cannot_be_part_of_a_construction_or_its_arguments(
+    name: str, arguments: dict[str, str]
+) -> None:
+    greedy = forest("S3", "greedy")
+    with pytest.raises(InputError, match="cannot be part of an id"):
+        Forest(greedy.topology, greedy.parent_port, 0, name, arguments)

@@ -54,8 +54,9 @@ def bound(written: str, value: object) -> Any:
         ("boolean", False, False),
         ("tree", "0", 0),
         ("node", "54321", "54321"),
-        ("node", "123456789A", "123456789a"),
-        ("pattern", "****A", "****a"),
+        ("node", "Berlin", "Berlin"),
+        ("link", "Berlin-Rome", "Berlin-Rome"),
+        ("pattern", "****A", "****A"),
         ("forest", "S10:multiple:123456789A", "S10:multiple:123456789a"),
         ("list of forest", "S4:multiple:1234", ["S4:multiple:1234"]),
         ("list of int", "1,2,3", [1, 2, 3]),
@@ -150,6 +151,8 @@ ON_TOPOLOGY = [declared("topology", "topology"), declared("node", "node")]
 
 def test_a_node_must_belong_to_the_named_topology() -> None:
     assert bind(ON_TOPOLOGY, {"topology": "S4", "node": "4321"})["node"] == "4321"
+    ten = bind(ON_TOPOLOGY, {"topology": "S10", "node": "A987654321"})
+    assert ten["node"] == "a987654321"
     for label in ("4322", "54321"):
         with pytest.raises(InputError, match=f"'{label}'"):
             bind(ON_TOPOLOGY, {"topology": "S4", "node": label})

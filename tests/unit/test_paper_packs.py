@@ -311,3 +311,22 @@ def test_the_noun_of_a_family_must_end_in_s() -> None:
 def test_a_folder_without_claims_is_not_a_pack(tmp_path: Path) -> None:
     with pytest.raises(StarcastError, match=r"is not a paper pack: it has no claims\.toml"):
         load(tmp_path)
+
+
+def test_suggested_commands_name_the_folder_of_a_pack(
+    pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pack / "more.py").write_text(FAMILY, encoding="utf-8")
+    plugins.load([str(pack)])
+    used = [{"bi-rotator": ORIGINS["family", "bi-rotator"].describe()}]
+    monkeypatch.chdir(pack.parent)
+    command = plugins.name_plugins("starcast topology show R4", used)
+    assert command == "starcast --plugin mypaper topology show R4"
+    packs._loaded.clear()
+    command = plugins.name_plugins("starcast topology show R4", used)
+    assert command == "starcast --plugin ./mypaper topology show R4"
+
+
+def test_a_pack_may_be_in_the_root_folder() -> None:
+    assert not packs.is_sent(Path("/mypaper"))
+    assert packs.is_sent(Path(f"/tmp/{packs.SENT}x/0123/mypaper"))

@@ -19,6 +19,7 @@ from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.plugin_files import hash_plugin
 from starcast.catalogue.plugins import ORIGINS
+from starcast.claims.catalogue import load as load_pack
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import CostProblem, build_table, execute_row
@@ -122,8 +123,9 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         forest("S4", "mine")
     with refused("shift is '2', not an integer"):
         forest("S4", "mine", shift="2")
-    with refused("not a single word"):
-        forest("S4", "mine", shift=1, mood="a,b")
+    for text in ("a,b", "a:b", "(a)", "12", "-3"):  # their ids would not be parsed again
+        with refused("not a single word"):
+            forest("S4", "mine", shift=1, mood=text)
     with refused("mine.py:3) raised AssertionError: do not shout"):
         forest("S4", "mine", shift=1, mood="angry")
     with refused("defined on star graphs"):
@@ -737,3 +739,22 @@ def test_an_algorithm_whose_name_has_a_failing_repr_is_refused() -> None:
     declare = starcast.algorithm("broadcast", name, source="x", families=["star"])
     with refused("a value of type Silent is not a valid name"):
         declare(lambda topology, root, ports: {})  # noqa: ARG005
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/mine.py", "~nosuchuser/mypaper"])
+def test_a_plug_in_in_the_home_folder_of_an_unknown_user_is_refused(name: str) -> None:
+    with refused(f"the plug-in '{name}' is in the home folder of an unknown user"):
+        plugins.load([name])
+    with refused("in the home folder of an unknown user"):
+        load_pack(name)
+
+
+@pytest.mark.parametrize("name", ["numpy", "random", "starcast"])
+def test_a_plug_in_does_not_replace_a_module_of_the_same_name(name: str, tmp_path: Path) -> None:
+    before = sys.modules.get(name)
+    path = tmp_path / f"{name}.py"
+    path.write_text("import starcast\n", encoding="utf-8")
+    with refused(f"{path} has the name of a module") as caught:
+        plugins.load([str(path)])
+    assert caught.value.hint == "rename the file"
+    assert sys.modules.get(name) is before

@@ -5,15 +5,16 @@ import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from starcast import network, topology
-from starcast.records import Record, find_record, load_record, shipped_record
-from starcast.records.files import as_summary, unpack_witness
+from starcast.records import Attempt, Record, find_record, load_record, shipped_record
+from starcast.records.files import as_summary, unpack_witness, write_record
 from starcast.records.model import ARGUMENTS, FIELDS
-from starcast.search import PROBLEMS, running
+from starcast.search import PROBLEMS, running, save_record
 from starcast.support.errors import InputError
 from starcast.topologies import networks
 from support.record_files import FOUR_ROUNDS, put_record
@@ -81,6 +82,40 @@ def test_a_damaged_record_file_is_refused(
         load_record(path)
     assert message in refused.value.message
     assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tried": (Attempt("m", 1, "open", 1.0, seed=2**31),)}, "tried.0.seed: Input should be"),
+        ({"command": "x" * 3_000}, "command: String should have at most 2000 characters"),
+        ({"arguments": {"congestion": 3}}, "the arguments of one-port-broadcast must be: none"),
+    ],
+)
+def test_a_record_that_could_not_be_read_again_does_not_replace_a_file(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    record = shipped_record("one-port-broadcast", "S4")
+    path = put_record(tmp_path, record)
+    files = {each: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
+    with pytest.raises(InputError) as refused:
+        write_record(path, replace(record, witness=FOUR_ROUNDS.witness, **change))
+    assert refused.value.message == (
+        f"{path} cannot be written: its content is not a record: {message}"
+        f"{refused.value.message.partition(message)[2]}"
+    )
+    assert files == {each: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
+
+
+def test_the_hint_for_a_damaged_record_file_works(tmp_path: Path) -> None:
+    record = shipped_record("one-port-broadcast", "S4")
+    path = put_record(tmp_path, record)
+    path.write_text("{}")
+    with pytest.raises(InputError) as refused:
+        save_record(tmp_path, record)
+    assert refused.value.hint == "restore the files, or remove them and search again"
+    path.unlink()
+    assert load_record(save_record(tmp_path, record)).fields() == record.fields()
 
 
 @pytest.mark.parametrize("name", FIELDS)

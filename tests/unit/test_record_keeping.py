@@ -12,14 +12,24 @@ import numpy as np
 import pytest
 
 from starcast.lab import Lab
-from starcast.records import Attempt, Record, is_better, load_record, path_of, shipped_record
+from starcast.records import (
+    Attempt,
+    Proof,
+    Record,
+    is_better,
+    load_record,
+    path_of,
+    shipped_record,
+)
 from starcast.records.files import pack_witness
 from starcast.records.model import ProofFormat, combine_records, combine_verified
-from starcast.search import Budget, find_trusted, save_record, search
+from starcast.search import Budget, find_problem, find_trusted, save_record, search
+from starcast.search.running import merge_searches
 from starcast.support.errors import InputError, RejectedError, UncheckedError
 from starcast.support.settings import Settings
 from starcast.support.shards import Job, Shard, write_shard
 from starcast.support.vocabulary import Verification
+from starcast.topologies import topology
 from support.record_files import DIAMETERS, FORGED, FOUR_ROUNDS, put_record
 from support.recorder import Recorder
 
@@ -134,6 +144,15 @@ def test_combining_a_record_twice_lists_its_attempts_once() -> None:
     assert combined.seconds == 2.0
 
 
+def test_a_combined_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starcast.records.model.MAX_ATTEMPTS", 3)
+    one, other = (
+        replace(WEAK, tried=tuple(Attempt(name, 6, "open", 1.0) for name in names))
+        for names in ("ab", "bcd")
+    )
+    assert [attempt.method for attempt in combine_records([one, other]).tried] == ["b", "c", "d"]
+
+
 def test_a_wrong_record_is_not_saved_and_a_wrong_file_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(RejectedError, match="has the value 4, not 3"):
         save_record(tmp_path, replace(FOUR_ROUNDS, value=3), is_proved=True)
@@ -176,6 +195,14 @@ def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) ->
         search("one-port-broadcast", "Q3", LIMITS, FOUR_ROUNDS)
 
 
+def test_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="the random seeds 2147483648 to 2147483649 are not"):
+        lab.search("bisection-width", "S4,2", seed=2**31 - 2, seeds=2, jobs=2)
+    assert not (tmp_path / "home" / "records").exists()
+
+
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])
 def test_a_bound_whose_proof_is_not_regenerated_is_ignored(
     format_: ProofFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +242,24 @@ def shard_of(file: Path, *records: Record) -> Path:
     description = {"searches": [], "seconds": 1.0, "engine": "cadical"}
     write_shard(file, Job("search", description, len(records)), Shard(1, 1), results)
     return file
+
+
+@pytest.mark.parametrize(("bound", "state"), [(4, "verified"), (8, "not made again")])
+def test_a_merge_reports_an_unproved_bound_only_if_it_is_better_than_the_verified_bound(
+    bound: int, state: str, tmp_path: Path
+) -> None:
+    shipped = shipped_record("bisection-width", "S4")
+    problem = find_problem("bisection-width")(topology("S4"), {})
+    theory = problem.bound()
+    verified = replace(
+        shipped, bound=theory.value, reason=theory.reason, witness=shipped.solution, proof=None
+    )
+    digest = problem.rebuild(bound - 1, {}).sha256()
+    proof = Proof(problem.statement(bound - 1), "LRAT", digest, "1" * 64, 10, "", "")
+    unproved = replace(verified, bound=bound, reason=proof.statement, proof=proof)
+    for number, records in enumerate(((verified, unproved), (unproved, verified))):
+        (merged,) = merge_searches([shard_of(tmp_path / f"{number}.json", *records)])
+        assert (merged.record.bound, merged.verification) == (6, state)
 
 
 def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:

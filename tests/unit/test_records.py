@@ -15,6 +15,7 @@ from starcast import forest, schedule, simulate
 from starcast.collectives.algorithm import algorithms_on
 from starcast.records import (
     PROBLEM_NAMES,
+    Proof,
     Record,
     find_record,
     is_better,
@@ -250,6 +251,20 @@ def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None
     smaller = {**cuts.witness, "multipliers": cuts.witness["multipliers"] // 2}
     with pytest.raises(RejectedError, match="its inequalities prove"):
         verify(replace(cuts, witness=smaller))
+
+
+def test_a_bound_whose_formula_allows_a_negative_number_of_links_is_verified() -> None:
+    """Every bisection of K6 has an odd number of links, so 0 links are rounded down to -1."""
+    problem = find_problem("bisection-width")(topology("K6"), {})
+    formula = problem.rebuild(0, {})
+    statement = problem.statement(0)
+    proof = Proof(statement, "LRAT", formula.sha256(), "1" * 64, 10, CHECKER, "")
+    side = np.array([0, 0, 0, 1, 1, 1])
+    record = Record("bisection-width", "K6", 9, 1, statement, {"side": side}, proof=proof)
+    assert check_record(record, Budget(60)).verification == "verified"
+    other = replace(proof, formula_sha256="0" * 64)
+    with pytest.raises(RejectedError, match="belongs to another formula"):
+        check_record(replace(record, proof=other))
 
 
 def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:

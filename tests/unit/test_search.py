@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from starcast.records import Record, verify, witness_value
+from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.cut_bounds import certified_cut, round_cut
 from starcast.records.model import CERTIFICATE
 from starcast.search import (
@@ -181,7 +181,7 @@ def test_every_link_is_in_exactly_one_2_factor_or_among_the_remaining_links(spec
 
 def test_an_at_most_constraint_allows_exactly_the_sets_within_its_bound() -> None:
     """The constraint `at_most_one` has its own encoding, which is tested too."""
-    for bound, chosen in product((0, 1, 2, 3, 5), product((False, True), repeat=4)):
+    for bound, chosen in product((-1, 0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
         literals = formula.new(4).tolist()
         formula.at_most(literals, bound)
@@ -214,12 +214,28 @@ def test_unknown_engines_problems_arguments_and_topologies_are_refused() -> None
         ("bisection-width", "S4", {"congestion": 2}, "has no argument 'congestion'"),
         ("congestion-trees", "S4", {"congestion": 0}, "congestion is 0"),
         ("congestion-trees", "S4", {"congestion": True}, "congestion is True"),
+        ("congestion-trees", "S4", {"congestion": 2**31}, "congestion is 2147483648, more than"),
         ("fault-diameter", "S2", {}, "not defined on S2"),
         ("fault-diameter", "X2", {}, "unknown topology"),
     ]
     for problem, spec, arguments, message in cases:
         with pytest.raises(InputError, match=message):
             search(problem, spec, **arguments)
+
+
+def test_random_seeds_that_no_record_can_contain_are_refused() -> None:
+    Budget(seed=2**31 - 2, jobs=2)
+    for seed, jobs in ((-1, 1), (2**31, 1), (2**31 - 1, 2)):
+        with pytest.raises(InputError, match=f"the random seeds {seed} to {seed + jobs - 1} are"):
+            Budget(seed=seed, jobs=jobs)
+
+
+def test_a_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starcast.search.running.MAX_ATTEMPTS", 1)
+    first = search("fault-diameter", "S4", Budget(0))
+    known = replace(first, tried=(Attempt("old", 3, "open", 1.0),))
+    (attempt,) = search("fault-diameter", "S4", LIMITS, known).tried
+    assert attempt.method != "old"
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
@@ -256,6 +272,25 @@ def test_a_search_continues_from_a_known_record() -> None:
     assert (found.value, found.bound, found.proof) == (4, 4, settled.proof)
     assert [record.value for record in kept] == [4]
     assert search("bisection-width", "S4,2", LIMITS, settled) is settled
+
+
+def test_a_broadcast_can_take_more_than_255_rounds() -> None:
+    found = search("one-port-broadcast", "Ring512", LIMITS)
+    assert (found.value, found.bound) == (256, 256)
+    verify(found)
+
+
+def test_a_fault_diameter_is_not_defined_if_faults_can_disconnect_the_topology() -> None:
+    with pytest.raises(InputError, match="4 faults can disconnect AQ3"):
+        search("fault-diameter", "AQ3", LIMITS)
+
+
+@pytest.mark.parametrize(("spec", "height"), [("Ring5", 4), ("Ring16", 15)])
+def test_the_first_edge_disjoint_trees_may_be_much_higher_than_the_diameter(
+    spec: str, height: int
+) -> None:
+    found = search("edge-disjoint-trees", spec, LIMITS)
+    assert (found.value, found.bound) == (height, height)
 
 
 def test_an_improvement_is_saved_before_the_search_ends() -> None:

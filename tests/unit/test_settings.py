@@ -207,7 +207,13 @@ def test_a_non_empty_starcast_config_replaces_the_local_settings_file(
 
 
 def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("STARCAST_NEO4J_URL", "STARCAST_SPEED", "STARCAST_DEBUG", "starcast_batch"):
+    for name in (
+        "STARCAST_NEO4J_URL",
+        "STARCAST_SPEED",
+        "STARCAST_DEBUG",
+        "starcast_batch",
+        "starcast_config",
+    ):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("STARCAST_EMPTY", "")
     context.warn_of_unknown_variables.cache_clear()
@@ -220,6 +226,10 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
             " did you mean STARCAST_NEO4J_URI?"
         ),
         "warning: STARCAST_SPEED is not a setting and has no effect",
+        (
+            "warning: starcast_config is not a setting and has no effect;"
+            " did you mean STARCAST_CONFIG?"
+        ),
     ]
     assert second.stderr.splitlines() == [file]
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7

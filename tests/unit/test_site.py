@@ -97,6 +97,15 @@ def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_p
         read_manifest(mine / MANIFEST)
 
 
+def test_a_site_can_be_published_again_after_one_of_its_files_was_deleted(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "claims" / "TS.L5.html").unlink()
+    monkeypatch.setattr(Site, "build", lambda *_: {**OLD, "index.html": b"new"})
+    Publishing(Settings.load(home=site.parent / "home")).publish(site)
+    assert contents(site)["index.html"] == "new"
+
+
 @pytest.mark.parametrize(
     ("ids", "message"),
     [("X4", "unknown topology 'X4'"), ("S4:none", "none"), ("S9", "362,880 nodes")],

@@ -63,6 +63,7 @@ def test_malformed_constructions_are_refused() -> None:
         "greedy(i=)",
         "greedy(=2)",
         "greedy((i=2))",
+        "greedy(base=a:b)",
         "greedy(i=1,i=2)",
     ]:
         with pytest.raises(InputError) as caught:

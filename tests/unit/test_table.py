@@ -1,19 +1,22 @@
 """Tables: access, conversions, and their display in notebooks and interpreters."""
 
 import json
+import math
 import sys
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+from starcast.cli.output import emit
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.table import MAX_SHOWN, Table, properties
-from starcast.support.vocabulary import LoadMethod
+from starcast.support.vocabulary import Format, LoadMethod
 
 COLUMNS = ("name", "time", "levels")
 ROWS: list[dict[str, Any]] = [
@@ -45,6 +48,16 @@ def test_json_contains_plain_numbers_lists_and_null(table: Table) -> None:
         {"name": "a<b", "time": 3.5, "levels": [1, 3]},
         {"name": "c", "time": None, "levels": []},
     ]
+
+
+def test_numbers_that_json_cannot_represent_become_null(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows: list[dict[str, Any]] = [{"x": math.nan, "y": [np.float64("-inf"), Fraction(1, 2), "é"]}]
+    emit(rows, ["x", "y"], Format.JSON)
+    printed = capsys.readouterr().out
+    assert printed.strip() == Table.of(rows, ("x", "y")).to_json()
+    assert json.loads(printed) == [{"x": None, "y": [None, 0.5, "é"]}]
 
 
 def test_data_frames_have_the_rows_as_plain_values(table: Table) -> None:

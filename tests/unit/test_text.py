@@ -3,10 +3,13 @@
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+import pytest
+
 from starcast.support.text import (
     as_sentence,
     describe_activity,
     did_you_mean,
+    format_value,
     is_numeric,
     pluralize,
     with_article,
@@ -24,6 +27,14 @@ def test_a_noun_is_singular_only_after_the_number_1() -> None:
         (1001, ("unit is", "units are"), "1,001 units are"),
     ]:
         assert pluralize(number, *words) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(999.4, "999"), (999.5, "1000"), (-999.6, "-1000"), (1000.4, "1000"), (12.345, "12.3")],
+)
+def test_a_number_is_shown_without_an_exponent(value: float, text: str) -> None:
+    assert format_value(value) == text
 
 
 def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_symbol() -> None:

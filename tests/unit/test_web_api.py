@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.datastructures import QueryParams
 from starlette.testclient import TestClient
 
 from starcast import Fault, schedule, simulate, topology
@@ -32,7 +34,9 @@ from starcast.trees.construction import forest_from_id
 from starcast.web import computations, models
 from starcast.web.api import experiments
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
+from starcast.web.api.responses import Paging, resource_url
 from starcast.web.app import create_app
+from starcast.web.guard import _split_suffix
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.fix_browser import API, get
@@ -62,6 +66,14 @@ def test_a_claim_in_a_paper_pack_of_the_user_has_a_page_and_a_resource(
     assert (shown["paper"], shown["verdict"]) == ("Author & Author 2026", "fails")
     assert "MYPAPER.children" in client.get("/claims?paper=MYPAPER").text
     assert "at most n-2 children" in client.get("/claims/MYPAPER.children").text
+
+
+@pytest.mark.parametrize("name", ["e1.csv", "e 1.json", "e1.svg", "e1.csv.gz", "e1"])
+def test_the_url_of_a_resource_names_it_even_if_the_name_ends_like_a_format(name: str) -> None:
+    scope = {"path": f"{API}/{unquote(resource_url('experiments', name))}", "query_string": b""}
+    assert {**scope, **_split_suffix(scope)}["path"] == f"{API}/experiments/{name}"
+    row = {"experiment": name, "runs": 1, "points": 1, "failed": 0, "created": None}
+    assert experiments._experiment(row)["url"] == resource_url("experiments", name)
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -241,7 +253,7 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
     assert client.get("/records").status_code == 422
     problem = client.get(f"{API}/records").json()
     assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
-    assert problem["hint"] == "restore the file, or search again"
+    assert problem["hint"] == "restore the files, or remove them and search again"
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
@@ -276,6 +288,13 @@ def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClie
         ids += [each["id"] for each in page["items"]]
         path = page["next"] and f"/{page['next']}"
     assert ids == expected
+
+
+def test_the_next_page_of_a_resource_whose_name_ends_like_a_format_has_a_url() -> None:
+    request = Mock(query_params=QueryParams("limit=1&format=json"))
+    request.url.path, request.app.state.service.published = f"{API}/experiments/e1.csv", ()
+    page = Paging(request, None, 1).page([{"run": 1}, {"run": 2}], "run")
+    assert page.next == "e1.csv.json?limit=1&after=1"
 
 
 @pytest.mark.parametrize(
@@ -481,6 +500,7 @@ def test_an_internal_error_is_reported_without_a_traceback(
     assert response.status_code == 500
     assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert 'starcast_requests_total{status="500"} 1' in client.get(f"{API}/metrics").text
 
 
 def test_the_health_report_names_an_unavailable_database(client: TestClient) -> None:

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from starcast.catalogue.plugins import ORIGINS, Origin, located
+from starcast.catalogue.plugins import ORIGINS, Origin, is_installed, located
 from starcast.support.atomic import write_new
 from starcast.support.errors import InputError
 from starcast.support.installation import data_folder
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
-from starcast.support.vocabulary import MAX_NAME, ArgumentValue
+from starcast.support.vocabulary import MAX_NAME, ArgumentValue, parse_arguments
 
 #: A `starcast.topologies.Topology`. This package cannot import the class, because
 #: `starcast.topologies` imports this package to register families.
@@ -81,8 +81,8 @@ class Argument:
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, not a single word",
-                hint="use no spaces, commas, equals signs or parentheses, and at most "
-                f"{MAX_NAME} characters",
+                hint="use no spaces, commas, colons, equals signs or parentheses, at most "
+                f"{MAX_NAME} characters, and not only digits",
             )
         return value
 
@@ -103,7 +103,11 @@ class Argument:
 
 
 def _is_word(text: str) -> bool:
-    return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
+    try:
+        is_parsed_again = parse_arguments(f"text={text}") == {"text": text}
+    except InputError:
+        is_parsed_again = False
+    return is_parsed_again and len(text) <= MAX_NAME and text.isprintable()
 
 
 #: The argument ``seed`` of a random construction or algorithm, below 2^24.
@@ -481,7 +485,10 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         raise InputError(
             f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"
         )
-    function = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+    function = name.replace("-", "_")
+    # A file with the name of a module would replace this module, so it is not loaded.
+    if keyword.iskeyword(function) or is_installed(function):
+        function += "_"
     spec = "".join(word.capitalize() for word in name.split("-"))
     # Digits become letters, because the number at the end of a spec must be separate from the name.
     spec = re.sub(r"\d", lambda digit: chr(ord("a") + int(digit[0])), spec)

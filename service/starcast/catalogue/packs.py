@@ -98,6 +98,12 @@ def is_package(module: str) -> bool:
     return origin.name == "__init__.py" and origin.with_name(CLAIMS).is_file()
 
 
+def is_sent(path: Path) -> bool:
+    """Return whether a plug-in's file or folder was sent to this process, which is a worker."""
+    # The folder that starcast creates for plug-ins has a subfolder for each of them.
+    return any(folder.name.startswith(SENT) for folder in path.parents[1:2])
+
+
 def load_folder(folder: Path) -> None:
     """Import the pack in a folder; a pack that was loaded before is imported again.
 
@@ -113,9 +119,8 @@ def load_folder(folder: Path) -> None:
     shipped()  # creates the package of all packs
     name = _name_module(folder)
     # A cluster worker may receive several versions of a pack; the newest one replaces the others.
-    is_sent = folder.parents[1].name.startswith(SENT)
     for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
-        if _name_module(other) == name and other != folder and not is_sent:
+        if _name_module(other) == name and other != folder and not is_sent(folder):
             raise InputError(
                 f"the packs {other} and {folder} have the same name",
                 hint="rename one of the folders",

@@ -16,7 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 #: Names of folders that contain installed packages of different authors.
-_SHARED = {"site-packages", "dist-packages"}
+SHARED = {"site-packages", "dist-packages"}
 
 
 def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
@@ -38,7 +38,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     waiting = _with_parents(module) if depth else [module]
     while waiting:
         name = waiting.pop()
-        if name in found or (root.name in _SHARED and name.partition(".")[0] != top):
+        if name in found or (root.name in SHARED and name.partition(".")[0] != top):
             continue
         path = file if name == module else _locate(root, name)
         if path is not None:
@@ -93,7 +93,7 @@ def _locate(root: Path, name: str) -> Path | None:
         return None
     path = Path(spec.origin)
     # A virtual environment in the plug-in's folder contains packages of other authors.
-    is_own = path.is_relative_to(root) and _SHARED.isdisjoint(path.relative_to(root).parts)
+    is_own = path.is_relative_to(root) and SHARED.isdisjoint(path.relative_to(root).parts)
     return path if is_own else None
 
 

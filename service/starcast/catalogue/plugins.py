@@ -160,17 +160,29 @@ def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
     """Return a starcast command line with an option ``--plugin`` for each recorded plug-in.
 
     A provenance names modules, not files. So a plug-in that is not loaded is assumed to be a file
-    in the working directory, unless its name is that of a module in a package.
+    or the folder of a pack in the working directory, unless it is a module in an installed package.
     """
-    options = []
-    for module in dict.fromkeys(each["module"] for used in recorded for each in used.values()):
-        path = next((path for path in _loaded if Path(path).stem == module), None)
-        if path is not None:
-            name = os.path.relpath(path) if Path(path).is_absolute() else path
-        else:
-            name = module if "." in module else f"{module}.py"
-        options.append(f"--plugin {shlex.quote(name)} ")
-    return command.replace("starcast ", f"starcast {''.join(options)}", 1)
+    modules = [each["module"] for used in recorded for each in used.values()]
+    names = dict.fromkeys(map(_name_plugin, modules))
+    options = "".join(f"--plugin {shlex.quote(name)} " for name in names)
+    return command.replace("starcast ", f"starcast {options}", 1)
+
+
+def _name_plugin(module: str) -> str:
+    """Return the name with which the option ``--plugin`` loads the plug-in of a module."""
+    from starcast.catalogue import packs  # noqa: PLC0415
+
+    parent, _, folder = module.partition(".")
+    if parent == packs.PACKAGE:
+        # Only starcast imports such a module, when it loads the folder of the pack.
+        folder = folder.partition(".")[0]
+        known = {pack.module: pack.folder for pack in packs.loaded()}
+        path = known.get(f"{parent}.{folder}")
+        return os.path.relpath(path) if path else f"./{folder}"
+    loaded = next((path for path in _loaded if Path(path).stem == module), None)
+    if loaded is not None:
+        return os.path.relpath(loaded) if Path(loaded).is_absolute() else loaded
+    return module if "." in module else f"{module}.py"
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
@@ -302,7 +314,7 @@ def load(names: Iterable[str]) -> None:
             packs.faults[point.value] = error
     for name in names:
         # Paths are made absolute, because worker processes may have another working directory.
-        path = Path(name).expanduser().absolute()
+        path = _absolute(name)
         if path.name == packs.CLAIMS or (
             path.suffix == ".py" and path.with_name(packs.CLAIMS).is_file()
         ):
@@ -319,6 +331,16 @@ def load(names: Iterable[str]) -> None:
         else:
             _import(name, partial(_import_module, name, is_named=True))
             _loaded[name] = None
+
+
+def _absolute(name: str) -> Path:
+    try:
+        return Path(name).expanduser().absolute()
+    except RuntimeError:  # the path begins with ~NAME of an unknown user
+        raise InputError(
+            f"the plug-in '{name}' is in the home folder of an unknown user",
+            hint="write the path of the plug-in without ~",
+        ) from None
 
 
 #: The function `load` with a cache, so that a process (such as a worker) loads the same names once.
@@ -409,9 +431,35 @@ def _import_module(name: str, *, is_named: bool) -> None:
         packs.load_package(name, is_named=is_named)
 
 
+def is_installed(name: str, path: Path | None = None) -> bool:
+    """Return whether Python or an installed package has a top-level module of the given name.
+
+    Args:
+        name: the name of the module.
+        path: a file that does not count as such a module.
+    """
+    from starcast.catalogue.plugin_files import SHARED  # noqa: PLC0415
+
+    if name == "starcast" or name in sys.stdlib_module_names:
+        return True
+    spec = PathFinder.find_spec(name)
+    if spec is None or spec.origin is None:
+        return False
+    origin = Path(spec.origin)
+    is_same = path is not None and origin.resolve() == path.resolve()
+    return not is_same and not SHARED.isdisjoint(origin.parts)
+
+
 def _import_file(path: Path) -> None:
+    from starcast.catalogue import packs  # noqa: PLC0415
+
     if not path.is_file():
         raise InputError(f"the plug-in {path} is not a file", hint="name a .py file")
+    if not packs.is_sent(path) and is_installed(path.stem, path):
+        raise InputError(
+            f"the plug-in {path} has the name of a module of Python or of an installed package",
+            hint="rename the file",
+        )
     _claim_modules(path)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))

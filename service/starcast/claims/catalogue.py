@@ -279,8 +279,8 @@ def load(pack: str | Path) -> dict[str, Claim]:
         >>> list(load("examples/papers/mypaper"))
         ['MYPAPER.diameter', 'MYPAPER.children']
     """
+    plugins.load([f"{Path(pack)}/"])
     folder = Path(pack).expanduser().resolve()
-    plugins.load([f"{folder}/"])
     key = read_pack_file(folder / packs.CLAIMS).key
     return {claim_id: claim for claim_id, claim in claims().items() if covers(key, claim_id)}
 
@@ -335,7 +335,12 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
             raise file.error(message, "claim", index, "sizes", hint=error.hint) from None
     for index, entry in enumerate(file.claims):
         if entry.conjunction:
-            parts = [each for each in claims.values() if each.id.startswith(f"{entry.id}.")]
+            # A conjunction within a conjunction is replaced by its parts.
+            parts = [
+                claims[each.id]
+                for each in file.claims
+                if each.id.startswith(f"{entry.id}.") and not each.conjunction
+            ]
             if not parts:
                 message = f"claim {entry.id} is a conjunction, but no id begins with '{entry.id}.'"
                 hint = f"add the claims of which it consists, such as {entry.id}.1"

@@ -89,7 +89,9 @@ class ReportRow:
         return tuple(
             f"{words} ({describe_span(size for size, _ in asides)})"
             for (kind, words), asides in asides_by_words(self._evidence()).items()
-            if kind == "instead" and all(aside.met for _, aside in asides)
+            if kind == "instead"
+            and all(aside.met for _, aside in asides)
+            and any(finding.compared for _, aside in asides for finding in aside.findings)
         )
 
     def _evidence(self) -> list[Evidence]:

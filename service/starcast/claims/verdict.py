@@ -46,14 +46,15 @@ class Verdict:
 def judge(findings: Iterable[Finding]) -> VerdictWord:
     """Return the verdict that follows from findings.
 
-    If there is a counterexample, the claim fails. If there are no findings, or if the papers do not
+    If there is a counterexample, the claim fails. If nothing was compared, or if the papers do not
     contain the subject of the claim, the claim is not checkable. If an inequality or an order of
     growth is met, the claim holds as a bound. Otherwise the claim holds.
     """
     recorded = list(findings)
     if any(finding.counterexample is not None for finding in recorded):
         return "fails"
-    if not recorded or any(finding.relation == "absent" for finding in recorded):
+    is_absent = any(finding.relation == "absent" for finding in recorded)
+    if is_absent or not any(finding.compared for finding in recorded):
         return "not checkable"
     is_exact = all(finding.relation == "=" for finding in recorded)
     return "holds" if is_exact else "holds as a bound"
@@ -329,6 +330,9 @@ def _describe_asides(
         yield f"The correction is not checked: {claim.correction}."
     for (kind, words), asides in groups.items():
         if kind == "instead" and word != "fails":
+            continue
+        if not any(finding.compared for _, aside in asides for finding in aside.findings):
+            yield f"Not checked, because nothing was compared: {words}."
             continue
         label = "True instead" if kind == "instead" else "Other reading"
         places = [_first_counterexample(aside) for _, aside in asides]

@@ -120,7 +120,9 @@ def _is_set(name: str) -> bool:
     """
     from starcast.support.installation import config_file
 
-    if os.environ.get(f"STARCAST_{name.upper()}"):
+    # The names of variables may be in lower case, as in `Settings`.
+    variable = f"STARCAST_{name.upper()}"
+    if any(value and key.upper() == variable for key, value in os.environ.items()):
         return True
     try:
         # The name may also occur in a comment or a value. The settings are then loaded

@@ -5,12 +5,11 @@ operations of `Lab`, with the same docstrings and, except for `_NOT_ASKED`, the 
 Operations run in worker processes, whose time and memory are limited.
 """
 
-import json
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
-from pathlib import PurePath
 from typing import Annotated, Any
 
 import mcp_types
@@ -25,8 +24,8 @@ from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
 from starcast.support.table import Table
-from starcast.support.text import to_json
-from starcast.support.vocabulary import NETWORK_SUFFIXES
+from starcast.support.text import dump_json
+from starcast.support.vocabulary import PATH_SUFFIXES
 from starcast.web.workers import Workers
 
 #: Maximum size of a tool's result in bytes; parts of a larger result are omitted.
@@ -55,7 +54,7 @@ _INSTRUCTIONS = (
 )
 #: Parameters for which a text with a slash could be the path of a file.
 _NAMES = {"topology", "source", "construction", "algorithm"}
-_SUFFIXES = {*NETWORK_SUFFIXES, ".csv", ".cypher", ".goal", ".json", ".npz", ".xml"}
+_SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 
 
 def serve(settings: Settings) -> None:
@@ -170,22 +169,29 @@ def _refuse_file(name: str, value: Any) -> None:
     Raises:
         InputError: the value is the path of a file, or ``-``, which is stdin.
     """
-    if not isinstance(value, str) or any(map(str.isspace, value)):
+    if not isinstance(value, str):
         return
+    # A Cypher statement contains white space, and may begin with a comment or end like a path.
+    is_text = name not in _NAMES and any(map(str.isspace, value))
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
-    if is_path or PurePath(value).suffix.lower() in _SUFFIXES:
+    is_path = not is_text and (is_path or value.lower().endswith(_SUFFIXES))
+    if is_path or os.path.isfile(value):  # noqa: PTH113 - never raises
         raise InputError(f"tools do not read files: '{value}'", hint="use a name or a spec")
 
 
 def _write(result: Any) -> str:
     """Return a result as JSON of at most `MAX_ANSWER` bytes.
 
-    If parts are omitted, the value ``note`` in the JSON describes them.
+    If parts are omitted, the value ``note`` in the JSON describes them. If the result has a
+    failure, such as a violation of the port model, the value ``failure`` describes it.
     """
+    failure = getattr(result, "failure", None)
+    reason = {} if failure is None else {"failure": f"{failure.message}; {failure.hint}"}
     if not isinstance(result, Table):
-        return _cut(dict(result) if isinstance(result, Mapping) else {"text": str(result)})
+        facts = dict(result) if isinstance(result, Mapping) else {"text": str(result)}
+        return _cut(facts | reason)
     rows, note = result.rows, result.note
-    while len((text := _as_text({"rows": rows, "note": note})).encode()) > MAX_ANSWER:
+    while len((text := dump_json({"rows": rows, "note": note, **reason})).encode()) > MAX_ANSWER:
         # Rows are removed in proportion to the excess size, and at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
@@ -194,20 +200,16 @@ def _write(result: Any) -> str:
         ).strip()
         if not rows:
             note = f"each row is larger than {MAX_ANSWER:,} bytes: ask for fewer values"
-            return _as_text({"rows": [], "note": note})
+            return dump_json({"rows": [], "note": note, **reason})
     return text
 
 
 def _cut(facts: dict[str, Any]) -> str:
     """Return a dictionary as JSON, without its largest values if the text would be too long."""
     omitted = list[str]()
-    while len((text := _as_text(facts)).encode()) > MAX_ANSWER:
-        largest = max(facts, key=lambda name: len(_as_text(facts[name])))
+    while len((text := dump_json(facts)).encode()) > MAX_ANSWER:
+        largest = max(facts, key=lambda name: len(dump_json(facts[name])))
         omitted.append(largest)
         facts = {name: value for name, value in facts.items() if name != largest}
         facts["note"] = f"omitted, because the result is too large: {', '.join(omitted)}"
     return text
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, default=to_json, ensure_ascii=False)

@@ -21,7 +21,7 @@ from starcast.cli.streams import encodable
 from starcast.support import log
 from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
-from starcast.support.text import fold_widths, format_value, is_numeric, to_json
+from starcast.support.text import dump_json, fold_widths, format_value, is_numeric
 from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for human readers, in which values are formatted as text and long values are shortened.
@@ -176,8 +176,7 @@ def confirm(question: str, unchanged: str) -> None:
 
 def _print_json(value: Any) -> None:
     # With `ensure_ascii`, letters such as é would become unreadable escape sequences.
-    text = json.dumps(value, default=to_json, ensure_ascii=False, indent=2)
-    print(_BEYOND_ASCII.sub(_as_json, text))
+    print(_BEYOND_ASCII.sub(_as_json, dump_json(value, indent=2)))
 
 
 def _as_json(found: re.Match[str]) -> str:

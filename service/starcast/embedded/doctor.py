@@ -190,7 +190,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             "stores",
             Verdict.WRONG,
             f"the graph belongs to the database {graph_store}, but this database is {store}",
-            "specify two servers that belong together in the settings, or ingest again",
+            "specify two servers that belong together in the settings, or run 'starcast graph"
+            " rebuild --replace' to empty the graph and recreate this database's artifacts",
         )
 
 

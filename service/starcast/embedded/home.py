@@ -155,7 +155,7 @@ class Home:
         except (OSError, UnicodeDecodeError):
             return []
         others = [Path(line) for line in listed if line != str(self.root)]
-        return [each for each in others if (each / "stack.lock").exists()]
+        return [each for each in others if _may_exist(each / "stack.lock")]
 
     def backup_file(self, name: str) -> Path:
         """Return the path of a new backup file, named after ``name`` and the time.
@@ -288,6 +288,14 @@ class Home:
             )
         subject = f"the embedded {TITLES[name]}" if running else "the embedded stack"
         raise UnavailableError(f"{subject} in {self.root} is not running", hint="run 'starcast up'")
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a path exists, or is in a folder that this user cannot read."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
 
 
 class UnreadableDataError(Exception):

@@ -8,6 +8,7 @@ arrays is faster, because networkx creates Python objects for every edge.
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -252,9 +253,11 @@ def write_metis(topology: Topology) -> Iterator[str]:
 
     Capacities are written as link weights, unless all capacities are 1.
     """
+    rows = _neighbour_lists(topology, topology.capacities)
+    first = next(rows)  # before the header: if the memory does not suffice, nothing is written
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
-    for row in _neighbour_lists(topology, topology.capacities):
+    for row in chain([first], rows):
         yield " ".join([f"{rank + 1}{weight}" for rank, weight in row]) + "\n"
 
 

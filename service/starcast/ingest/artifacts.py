@@ -7,7 +7,7 @@ again. The trees of a user's own forest are an exception: they are loaded from P
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,10 +37,12 @@ class Built(NamedTuple):
     Attributes:
         graph: the artifact as nodes and relationships of Neo4j.
         save: function that saves the artifact to PostgreSQL.
+        artifact: the artifact with the numbers of nodes and relationships that were built.
     """
 
     graph: GraphArtifact
     save: Callable[[Session], None]
+    artifact: "Artifact"
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,12 @@ class Artifact:
     @property
     def planned_columns(self) -> dict[str, Any]:
         """Values for the table ``materialization`` that are known before the build, by column."""
-        return {
-            "expected_nodes": self.nodes,
-            "expected_relationships": self.relationships,
-            "plugins": self.plugins,
-        }
+        return {**self.counts, "plugins": self.plugins}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of nodes and relationships, by column of the table ``materialization``."""
+        return {"expected_nodes": self.nodes, "expected_relationships": self.relationships}
 
     @property
     def build_order(self) -> tuple[int, str]:
@@ -122,8 +125,9 @@ class Artifact:
         structure = self.structure()
         save = _verify(structure)
         graph = graph_artifact(structure)
-        self._check_size(graph, *_size(structure))
-        return Built(graph, save)
+        nodes, relationships = _size(structure)
+        self._check_size(graph, nodes, relationships)
+        return Built(graph, save, replace(self, nodes=nodes, relationships=relationships))
 
     def _check_size(self, graph: GraphArtifact, nodes: int, relationships: int) -> None:
         """Check that the built artifact has the planned size, which was compared with the limits.
@@ -138,10 +142,14 @@ class Artifact:
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return
-        # The planned number includes all rows to switches, but rows that no endpoint needs are
-        # omitted when the schedule is built.
+        # The planned number of rows of a schedule of starcast is an estimate: it ignores the root.
+        # It includes all rows to switches, but rows that no endpoint needs are omitted when the
+        # schedule is built.
         has_switches = self.topology.endpoints < self.topology.nodes
-        if has_switches and graph.id == self.id and relationships < self.relationships:
+        is_estimate = (self.kind == "schedule" and not self.plugins) or (
+            has_switches and relationships < self.relationships
+        )
+        if graph.id == self.id and is_estimate:
             return
         problem = (
             f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "

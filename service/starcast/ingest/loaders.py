@@ -8,8 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starcast.ingest.artifacts import Artifact, recorded_artifacts
-from starcast.ingest.both_stores import Stores, set_state
-from starcast.ingest.loading import Loaded, OnStage, discard, ignore_stage, load, recover
+from starcast.ingest.both_stores import LoadState, Stores, read_state, set_state
+from starcast.ingest.loading import (
+    Loaded,
+    OnStage,
+    discard,
+    forget,
+    ignore_stage,
+    load,
+    recover,
+)
 from starcast.ingest.offline import check_space, import_all, import_remaining, share_seconds
 from starcast.ingest.planning import ChosenMethod
 from starcast.stores.database.backup import REBUILDING
@@ -59,7 +67,7 @@ class BoltLoader:
         for artifact in artifacts:
             discard(self.stores, artifact, None, self.reporter)
             with self.stores.session() as session:
-                set_state(session, artifact.kind, artifact.id, None)
+                forget(session, artifact)
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:
@@ -157,7 +165,12 @@ class ImportLoader:
         began = time.monotonic()
         with self.stores.session() as session:
             complete = recorded_artifacts(session)
-        lost = [artifact for artifact in artifacts if artifact not in complete]
+            lost = [artifact for artifact in artifacts if artifact not in complete]
+            # A killed rebuild over Bolt leaves the state ``loading``. What it wrote to Neo4j is
+            # replaced together with the old store.
+            for artifact in lost:
+                if read_state(session, artifact.kind, artifact.id) is not LoadState.FAILED:
+                    set_state(session, artifact.kind, artifact.id, LoadState.FAILED)
         check_space(self.settings, [*complete, *lost])
         self.load(lost, ignore_stage)
         return share_seconds(artifacts, time.monotonic() - began)

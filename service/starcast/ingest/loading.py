@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.plugins import require_plugins
 from starcast.ingest.artifacts import (
     Artifact,
+    Built,
     recorded_artifact,
     recorded_plugins,
 )
@@ -30,6 +31,7 @@ from starcast.ingest.both_stores import (
     set_state,
 )
 from starcast.stores.database import models, repository
+from starcast.stores.database.backup import REBUILDING
 from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.schema import USES, GraphState
@@ -53,6 +55,9 @@ STAGES = (*BUILD_STAGES, "begun", "batch", "written", "compared", "finished", "c
 
 #: The error that PostgreSQL records for a complete artifact that is missing in Neo4j.
 LOST = "it is no longer in the graph store"
+#: Errors of artifacts that the next rebuild recreates in Neo4j. PostgreSQL keeps the rows of these
+#: artifacts, because the trees of a user's own forest are stored nowhere else.
+RECOVERABLE = (LOST, REBUILDING)
 
 OnStage = Callable[[str, Artifact], None]
 
@@ -88,24 +93,26 @@ def load(
         artifact: the artifact.
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
-        reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
-            The text remains if a rebuild is interrupted.
+        reason: text that PostgreSQL records as the artifact's error until the artifact is complete
+            (default: a text of `RECOVERABLE`, if it is recorded). The text remains if the load
+            fails or is interrupted.
 
     Raises:
-        RejectedError: the verification or the comparison failed; only a row in ``materialization``
-            with the state ``failed`` remains.
+        RejectedError: the verification or the comparison failed. A row in ``materialization`` with
+            the state ``failed`` remains, and with a ``reason`` of `RECOVERABLE` all rows of the
+            artifact in PostgreSQL.
         UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
     kind, artifact_id = artifact.kind, artifact.id
-    with cleanup_on_error(stores, [artifact], reporter, reason or "interrupted"):
-        built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage, reason)
+    with cleanup_on_error(stores, [artifact], reporter):
+        built, _, sized = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage, reason)
         checksum = artifact.content_of(built).checksum
         with stores.session() as session:
             set_columns(session, kind, artifact_id, expected_checksum=checksum)
         writer.begin(built)
         on_stage("begun", artifact)
-        with reporter.task(artifact_id, artifact.rows, "rows") as task:
+        with reporter.task(artifact_id, sized.rows, "rows") as task:
 
             def advance(rows: int) -> None:
                 task.advance(rows)
@@ -122,9 +129,9 @@ def load(
         with stores.session() as session:
             set_state(session, kind, artifact_id, LoadState.COMPLETE)
     on_stage("complete", artifact)
-    reporter.say(f"{kind} {artifact_id}: {artifact.rows:,} rows, compared and complete")
+    reporter.say(f"{kind} {artifact_id}: {sized.rows:,} rows, compared and complete")
     seconds = time.monotonic() - began
-    return Loaded(kind, artifact_id, artifact.nodes, artifact.relationships, seconds)
+    return Loaded(kind, artifact_id, sized.nodes, sized.relationships, seconds)
 
 
 @contextmanager
@@ -132,12 +139,11 @@ def cleanup_on_error(
     stores: Stores,
     artifacts: Sequence[Artifact],
     reporter: Reporter,
-    interrupted: str = "interrupted",
 ) -> Iterator[None]:
     """After an error in the context, delete the artifacts if possible and record them as failed.
 
-    After Ctrl-C, the artifacts are only recorded as failed, with the text ``interrupted`` as their
-    error. If a server is unavailable, nothing is changed.
+    After Ctrl-C, the artifacts are only recorded as failed. If a server is unavailable, nothing is
+    changed. An error that is recorded already, such as `REBUILDING`, is kept.
     """
     try:
         yield
@@ -146,7 +152,8 @@ def cleanup_on_error(
         for artifact in artifacts:
             kind, artifact_id = artifact.kind, artifact.id
             with suppress(StarcastError), stores.session() as session:
-                set_state(session, kind, artifact_id, LoadState.FAILED, error=interrupted)
+                error = _recorded_error(session, artifact) or "interrupted"
+                set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
         raise
     except UnavailableError:
         # Nothing can be deleted without a server. The next ingest or drop finds the recorded
@@ -169,7 +176,7 @@ def build_and_save(
     artifact: Artifact,
     on_stage: OnStage,
     reason: str | None = None,
-) -> GraphArtifact:
+) -> Built:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
     The caller records the artifact's checksum.
@@ -179,26 +186,31 @@ def build_and_save(
         method: the load method, which is recorded.
         artifact: the artifact.
         on_stage: called after each of `BUILD_STAGES`.
-        reason: text that PostgreSQL records as the artifact's error until the artifact is complete.
-
-    Returns:
-        The artifact as nodes and relationships of Neo4j.
+        reason: text that PostgreSQL records as the artifact's error until the artifact is complete
+            (default: the recorded text, if it is one of `RECOVERABLE`).
 
     Raises:
         RejectedError: the verification failed.
     """
     kind, artifact_id = artifact.kind, artifact.id
-    planned = {"method": method.value, "error": reason, **artifact.planned_columns}
+    planned = {"method": method.value, **artifact.planned_columns}
     with stores.session() as session:
-        set_state(session, kind, artifact_id, LoadState.PLANNED, **planned)
+        recorded = _recorded_error(session, artifact)
+        error = reason or (recorded if recorded in RECOVERABLE else None)
+        set_state(session, kind, artifact_id, LoadState.PLANNED, error=error, **planned)
     on_stage("planned", artifact)
-    graph, save = artifact.build()
+    built = artifact.build()
     on_stage("built", artifact)
     with stores.session() as session:
-        set_state(session, kind, artifact_id, LoadState.LOADING)
-        save(session)
+        set_state(session, kind, artifact_id, LoadState.LOADING, **built.artifact.counts)
+        built.save(session)
     on_stage("saved", artifact)
-    return graph
+    return built
+
+
+def _recorded_error(session: Session, artifact: Artifact) -> str | None:
+    row = session.get(models.Materialization, (artifact.kind, artifact.id))
+    return None if row is None else row.error
 
 
 def _compare(stores: Stores, built: GraphArtifact) -> None:
@@ -227,9 +239,10 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If ``error`` is given, or an error was recorded before, the artifact's row in
-    ``materialization`` remains, with the state ``failed`` and the error. After an interruption, the
-    artifact has the state ``loading`` or is incomplete in Neo4j, so that `recover` finds it.
+    If an error was recorded before, or ``error`` is given, the artifact's row in
+    ``materialization`` remains, with the state ``failed`` and the error; `forget` describes which
+    other rows remain. After an interruption, the artifact has the state ``loading`` or is
+    incomplete in Neo4j, so that `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
@@ -238,7 +251,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
         row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
         if row is not None:
             nodes, relationships = row.expected_nodes, row.expected_relationships
-            error = error or row.error
+            error = row.error or error
             # The state `loading` makes `recover` find the artifact, even if this process is killed.
             if row.state == LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
@@ -253,9 +266,10 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
     """Delete an incomplete artifact from PostgreSQL.
 
     If ``error`` is given, the artifact's row in ``materialization`` remains, with the state
-    ``failed`` and the error.
+    ``failed`` and the error. If the error is one of `RECOVERABLE`, all other rows remain too.
     """
-    repository.drop_artifact(session, artifact.kind, artifact.id)
+    if error not in RECOVERABLE:
+        repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
         set_state(session, artifact.kind, artifact.id, None)
     elif read_state(session, artifact.kind, artifact.id) is not LoadState.FAILED:
@@ -266,7 +280,8 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
     The stores must be locked. PostgreSQL's record of a deleted artifact remains, with the state
-    ``failed``, if PostgreSQL records the artifact as complete or with an error.
+    ``failed``, if PostgreSQL records the artifact with an error, or as complete and with all
+    artifacts on which it depends. The next rebuild recreates artifacts that were complete.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -291,9 +306,19 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
     # Artifacts that depend on an unusable artifact cannot be used either.
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
+    with stores.session() as session:
+        incomplete = {
+            each
+            for each in deleted
+            if known.get(each) is not LoadState.COMPLETE
+            and _recorded_error(session, each) not in RECOVERABLE
+        }
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
-        is_lost = known.get(artifact) is LoadState.COMPLETE
+        # The rows of an artifact cannot stay in PostgreSQL if those of its topology or forest go.
+        is_lost = known.get(artifact) is LoadState.COMPLETE and not _depends_on(
+            artifact, incomplete, forest_of
+        )
         reason = LOST if is_lost else "deleting the remains of an interrupted process"
         reporter.say(f"{artifact.kind} {artifact.id}: {reason}")
         discard(stores, artifact, LOST if is_lost else None, reporter)

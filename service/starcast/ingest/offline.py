@@ -88,8 +88,8 @@ def import_all(
 
     def accept() -> None:
         with stores.session() as session:
-            for artifact, graph in built.items():
-                checksum = {"expected_checksum": graph.content.checksum}
+            for artifact, one in built.items():
+                checksum = {"expected_checksum": one.graph.content.checksum}
                 set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **checksum)
 
     def at_stage(stage: str) -> None:
@@ -99,7 +99,7 @@ def import_all(
         built = {each: build_and_save(stores, LoadMethod.IMPORT, each, on_stage) for each in new}
         task = f"importing {everything[-1].spec}"
         _import(stores, settings, old, built, accept, task, reporter, at_stage)
-    return share_seconds(new, time.monotonic() - began)
+    return share_seconds([one.artifact for one in built.values()], time.monotonic() - began)
 
 
 def import_remaining(
@@ -160,7 +160,7 @@ def _import(
     stores: Stores,
     settings: Settings,
     old: Sequence[Artifact],
-    new: Mapping[Artifact, GraphArtifact],
+    new: Mapping[Artifact, Built],
     accept: Callable[[], None],
     task: str,
     reporter: Reporter,
@@ -184,6 +184,8 @@ def _import(
     # Stored artifacts whose rows have changed since another version of starcast or of a plug-in
     # built them.
     changed: dict[Artifact, Built] = {}
+    # The stored artifacts with the numbers of rows that were built.
+    rebuilt: list[Artifact] = []
 
     def build() -> Iterator[GraphArtifact]:
         for artifact in old:
@@ -192,15 +194,16 @@ def _import(
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
                 if row.expected_checksum != artifact.content_of(built.graph).checksum:
                     changed[artifact] = built
+            rebuilt.append(built.artifact)
             sample.add(built.graph)
             yield built.graph
-        for graph in new.values():
-            sample.add(graph)
-            yield graph
+        for built in new.values():
+            sample.add(built.graph)
+            yield built.graph
 
     def compute_contents() -> None:
-        for artifact, graph in new.items():
-            artifact.content_of(graph)
+        for artifact, built in new.items():
+            artifact.content_of(built.graph)
 
     with rebuild_store(settings, reporter, task) as work:
         artifacts = [*old, *new]
@@ -228,7 +231,7 @@ def _import(
                 # Neo4j has the counts as statistics, and finds nodes by its internal ids without an
                 # index, so counts and nodes can be compared while it creates the constraints.
                 problems = [
-                    *compare_counts(graph, artifacts),
+                    *compare_counts(graph, [*rebuilt, *(one.artifact for one in new.values())]),
                     *sample.compare(graph, written.first_ids),
                 ]
                 constraints.result()
@@ -246,26 +249,29 @@ def _import(
                 "the graph",
             )
         on_stage("compared")
-        _record(stores, old, changed)
+        _record(stores, rebuilt, changed)
         accept()
         work.commit()
         on_stage("changed")
     on_stage("complete")
 
 
-def _record(stores: Stores, old: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
+def _record(stores: Stores, rebuilt: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
     """Record the import in PostgreSQL, and save again artifacts that are now built differently."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)
     with stores.session() as session:
-        for artifact in old:
-            set_columns(session, artifact.kind, artifact.id, method=method, **unread)
-        for artifact, (graph, save) in changed.items():
-            planned = artifact.planned_columns
-            checksum = graph.content.checksum
-            set_columns(session, artifact.kind, artifact.id, expected_checksum=checksum, **planned)
-            save(session)
+        for artifact in rebuilt:
+            values = {"method": method, **artifact.counts, **unread}
+            set_columns(session, artifact.kind, artifact.id, **values)
+        for artifact, built in changed.items():
+            values = {
+                "expected_checksum": built.graph.content.checksum,
+                "plugins": artifact.plugins,
+            }
+            set_columns(session, artifact.kind, artifact.id, **values)
+            built.save(session)
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:

@@ -63,7 +63,9 @@ class Artifacts(Connection):
         *,
         trees: Trees = (),
         schedules: ScheduleIds = (),
-        forest: Annotated[Sequence[Path], Shell(metavar="FILE")] = (),
+        forest: Annotated[
+            str | Path | Sequence[str | Path], Shell(Sequence[Path], metavar="FILE")
+        ] = (),
         method: MethodOption = LoadMethod.AUTO,
         wait: bool = False,
         dry_run: bool = False,
@@ -165,7 +167,7 @@ class Artifacts(Connection):
         topology: TopologyName,
         trees: Trees,
         schedules: ScheduleIds,
-        files: Sequence[Path],
+        files: str | Path | Sequence[str | Path],
         options: IngestOptions,
     ) -> "Plan":
         from starcast.ingest import parse_request
@@ -179,7 +181,7 @@ class Artifacts(Connection):
         texts = split_specs(each for each in asked if isinstance(each, str))
         forests = [each for each in asked if isinstance(each, Forest)]
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
-        forests += [Forest.open(file) for file in files]
+        forests += [Forest.open(f) for f in ([files] if isinstance(files, str | Path) else files)]
         names = [each for each in texts if not _is_id(each)]
         # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}

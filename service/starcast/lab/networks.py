@@ -167,9 +167,10 @@ class Networks(Artifacts):
         *,
         out: OutFile,
         forest: Annotated[
-            "Sequence[str | Path | Forest]", Shell(Sequence[str], completes="constructions")
+            "str | Path | Forest | Sequence[str | Path | Forest]",
+            Shell(Sequence[str], completes="constructions"),
         ] = (),
-        schedule: Annotated[Sequence[str], Shell()] = (),
+        schedule: Annotated[str | Sequence[str], Shell(Sequence[str])] = (),
         root: Root = None,
         state: str | None = None,
     ) -> Facts:
@@ -210,18 +211,21 @@ class Networks(Artifacts):
         """
         from starcast.drawing import explorer
         from starcast.support.atomic import atomic_write
+        from starcast.trees import Forest
 
         check_suffix(out, ".html", ".htm")
         network = read_topology(topology)
+        sources = [forest] if isinstance(forest, str | Path | Forest) else forest
         at: int | str = 0 if root is None else root
         # A forest file contains its topology and its root. A construction needs them as arguments.
         forests = [
             load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
-            for name in forest
+            for name in sources
         ]
         for built in forests:
             built.verify()
-        schedules = [explorer.build_schedule(network, name, at) for name in schedule]
+        names = [schedule] if isinstance(schedule, str) else schedule
+        schedules = [explorer.build_schedule(network, name, at) for name in names]
         page = explorer.build_page(network, forests, schedules, state, at).encode()
         with atomic_write(Path(out)) as file:
             file.write(page)

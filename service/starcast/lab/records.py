@@ -15,6 +15,7 @@ from starcast.lab.signature import (
     read_topology,
 )
 from starcast.support.errors import LimitError, NotFoundError, RejectedError, unreadable
+from starcast.support.integers import MAX_INTEGER, check_count
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Engine
@@ -29,7 +30,7 @@ SomeProblem = Annotated[str | None, Shell(metavar="PROBLEM", completes="problems
 Topologies = Annotated[
     "str | Path | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
 ]
-Congestion = Annotated[int | None, Shell(least=1)]
+Congestion = Annotated[int | None, Shell(least=1, most=MAX_INTEGER)]
 Folder = Annotated[Path | None, Shell(default="records in the home directory")]
 Seconds = Annotated[float, Shell(least=0.1)]
 OutputFile = Annotated[Path | None, Shell(metavar="FILE")]
@@ -46,7 +47,7 @@ class Records(Connection):
         congestion: Congestion = None,
         timeout: Seconds = 60.0,
         memory: Annotated[int, Shell(least=100)] = 4_000,
-        seed: Annotated[int, Shell(least=0)] = 0,
+        seed: Annotated[int, Shell(least=0, most=MAX_INTEGER)] = 0,
         seeds: Annotated[int, Shell(least=1, most=10_000)] = 1,
         jobs: Annotated[int | None, Shell(least=1, most=256, default="1")] = None,
         engine: Engine = "cadical",
@@ -101,8 +102,8 @@ class Records(Connection):
             None.
 
         Raises:
-            InputError: a problem, topology or argument is unknown, or the problem is not defined on
-                a topology.
+            InputError: a problem, topology or argument is unknown, a random seed is out of range,
+                or the problem is not defined on a topology.
             LimitError: a topology is too large for the problem, or a search does not fit into
                 memory.
             UnavailableError: a solver is not installed.
@@ -120,7 +121,6 @@ class Records(Connection):
         from starcast.search import Budget, find_trusted
         from starcast.search.proofs import find_unsettled, proof_limits
         from starcast.search.running import plan_searches, run_searches, search_shard
-        from starcast.support.integers import check_count
         from starcast.support.shards import parse_shard
 
         part = parse_shard(shard, out)
@@ -129,7 +129,8 @@ class Records(Connection):
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         networks = [read_topology(each) for each in topologies]
         tasks = plan_searches(problem.split(","), networks, _arguments(congestion), numbers)
-        budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
+        # Each search replaces the seed of the budget. The largest seed is checked here.
+        budget = Budget(timeout, memory, numbers[-1], processes, engine, self.reporter)
 
         def find_known(task: "SearchTask") -> "Record | None":
             subject = task.problem, task.topology, dict(task.arguments)

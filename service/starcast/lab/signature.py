@@ -262,16 +262,17 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
     """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
 
     Raises:
-        InputError: a string contains no specs.
+        InputError: the string or list contains no specs.
 
     Example:
         >>> as_specs("S4,S4,2")
         ['S4', 'S4,2']
     """
-    if topologies is None or not isinstance(topologies, str):
-        return None if topologies is None else list(topologies)
-    specs: list[str] = []
-    for word in topologies.replace(",", " ").split():
+    if topologies is None:
+        return None
+    specs = [] if isinstance(topologies, str) else list(topologies)
+    words = topologies.replace(",", " ").split() if isinstance(topologies, str) else []
+    for word in words:
         # A word that is only a number is not a spec, but the k of an (n,k)-star: the 2 of S4,2.
         if word.isdigit() and specs:
             specs[-1] += f",{word}"

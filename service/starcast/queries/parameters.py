@@ -425,7 +425,7 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
     topologies = named_topologies(parameters, values)
     # The labels of topologies with translations are stored in lower case, and the server compares
     # strings exactly.
-    if all(network.has_translations for network in topologies):
+    if topologies and all(network.has_translations for network in topologies):
         for parameter in parameters:
             value = values[parameter.name]
             if parameter.type.name in checks:

@@ -97,8 +97,10 @@ class UncheckedForest:
         """Return the parent of each node in a tree, given its parent ports; -1 for none."""
         # An entry that is not a port leaves -1 as the parent; `_explain` reports such an entry.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
+        ranks = np.arange(self.topology.nodes)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
-            parents = np.where(row == port, neighbours, parents)
+            # Across a port without a link, a node is its own neighbour.
+            parents = np.where((row == port) & (neighbours != ranks), neighbours, parents)
         return parents
 
     def _traverse(self, parents: Ranks) -> TraversedTree:
@@ -246,19 +248,22 @@ def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int 
     The numbers are sums over all trees. For a single tree, the check compares the sizes of the
     branches. For partial trees that use one link of the root each, the check compares the sizes of
     the trees. The measured values are the numbers of nodes by port of the root; a node in several
-    trees counts several times.
+    trees counts several times. The number of a port without a link is 0, and is not compared.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
     """
     sizes = branch_sizes(topology, parent_port, root).sum(axis=0)
     measured = tuple(sizes.tolist())
-    if max(measured) - min(measured) <= slack:
+    # A port without a link leads back to the root, and does not count as an empty branch.
+    is_link = [int(topology.neighbours(port, [root])[0]) != root for port in topology.ports]
+    smallest = int(sizes[is_link].min(initial=max(measured)))
+    if max(measured) - smallest <= slack:
         return Evidence("balance", measured)
     port = topology.ports[int(sizes.argmax())]
     child = int(topology.neighbours(port, [root])[0])
     link = f"{topology.label(root)} -> {topology.label(child)}"
-    stated = min(measured) + slack
+    stated = smallest + slack
     return _failure("balance", measured, link=link, found=max(measured), stated=stated)
 
 
@@ -402,10 +407,12 @@ def _steps(
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
+    # The number of a link can exceed int32, so the parents are converted to int64.
+    all_parents = tree.parents.astype(np.int64)
     steps = []
     for step in range(int(tree.levels[ends].max())):
         moving = nodes != graph.root
-        parents = np.where(moving, tree.parents[nodes], graph.root)
+        parents = np.where(moving, all_parents[nodes], graph.root)
         if apart == "links":
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))

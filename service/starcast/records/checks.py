@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from starcast.records import checkers
 from starcast.records.cut_bounds import certified_cut
-from starcast.records.model import CERTIFICATE, PROBLEMS, Record, Witness
+from starcast.records.model import CERTIFICATE, PROBLEMS, RESTORE, Record, Witness
 from starcast.support.errors import RejectedError
 from starcast.support.limited import MB
 from starcast.topologies import topology
@@ -284,9 +284,7 @@ def _bisection(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
 
 
 def _rejected(subject: str, reason: str) -> RejectedError:
-    return RejectedError(
-        f"{subject} is rejected: {reason}", hint="restore the file, or search again"
-    )
+    return RejectedError(f"{subject} is rejected: {reason}", hint=RESTORE)
 
 
 class _Problem(NamedTuple):

@@ -23,6 +23,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.records.model import RESTORE
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
@@ -170,5 +171,5 @@ def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np
 def _rejected(graph: Topology, reason: str) -> RejectedError:
     return RejectedError(
         f"the certificate for cuts of {graph.spec} is rejected: {reason}",
-        hint="restore the file, or search again",
+        hint=RESTORE,
     )

@@ -19,6 +19,7 @@ import numpy as np
 
 from starcast.records.model import (
     PROBLEMS,
+    RESTORE,
     Record,
     RecordFields,
     Witness,
@@ -87,22 +88,30 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the files of a record without checking it, and replace existing files.
+    """Write the files of a record, and replace existing files. Only the record's form is checked.
 
     Only `starcast.search.save_record` should call this function: it checks the record, and holds
     the lock on the folder.
 
     Raises:
-        InputError: the files cannot be written.
+        InputError: the files cannot be written, or could not be read again; nothing is replaced.
     """
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
     # The file name contains the digest, so that the old witness stays until the new record is
     # written.
     name = f"{path.stem}.{digest[:12]}.npz"
+    fields = {**record.as_json(), "witness": {"file": name, "sha256": digest}}
+    # A file that cannot be read must not replace a good record.
+    try:
+        read_fields(fields, "its content")
+    except InputError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.message}",
+            hint="choose smaller arguments, or another topology",
+        ) from None
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
-    fields = {**record.as_json(), "witness": {"file": name, "sha256": digest}}
     # A record with a network is not indented, because each of its many numbers would take a line.
     indent = None if "network" in fields else 2
     with atomic_write(path) as file:
@@ -130,14 +139,14 @@ def load_record(path: Path) -> Record:
             fields, entry = _read_fields(path)
             content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
-        raise unreadable(error.filename, error, "restore the file, or search again") from None
+        raise unreadable(error.filename, error, RESTORE) from None
     except (ValueError, RecursionError) as error:
         raise not_a_record(str(path), error) from None
     if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise InputError(
             f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 differs from that in"
             " the record",
-            hint="restore the file, or search again",
+            hint=RESTORE,
         )
     witness = unpack_witness(content, str(path.with_name(entry.file)))
     return fields.record(witness)
@@ -252,7 +261,7 @@ def unpack_witness(content: bytes, source: str) -> Witness:
     except DAMAGE as error:
         raise InputError(
             f"the witness {source} cannot be read: {error}",
-            hint="restore the file, or search again",
+            hint=RESTORE,
         ) from None
 
 

@@ -18,10 +18,13 @@ import pydantic
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, StarcastError
+from starcast.support.integers import MAX_INTEGER
 from starcast.support.json_files import describe_error
 from starcast.support.vocabulary import SPEC, VERIFICATIONS, Verification
 from starcast.topologies.network_records import NetworkRecord
 
+#: The hint of errors about a damaged or wrong record file.
+RESTORE = "restore the files, or remove them and search again"
 #: Version of the file format.
 FORMAT = 1
 
@@ -52,8 +55,8 @@ CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 #: Names of the arrays that prove the bound; they are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)
 
-#: Largest value of the type ``integer`` in PostgreSQL.
-_MAX_INTEGER = 2**31 - 1
+#: Maximum number of attempts in a record; older attempts are dropped.
+MAX_ATTEMPTS = 100_000
 #: Maximum length of a string, such as a reason or a command.
 _MAX_LENGTH = 2_000
 
@@ -67,7 +70,7 @@ def _require_printable(text: str) -> str:
 _Text = Annotated[
     str, pydantic.Field(max_length=_MAX_LENGTH), pydantic.AfterValidator(_require_printable)
 ]
-_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_MAX_INTEGER)]
+_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_INTEGER)]
 _Seconds = Annotated[float, pydantic.Field(strict=True, ge=0, le=1e12, allow_inf_nan=False)]
 _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 #: Configuration that rejects undeclared fields.
@@ -158,7 +161,7 @@ class Record:
         version: the version of starcast that wrote the record.
         seconds: the total time of all searches.
         command: the command that repeats the search.
-        tried: the searches, in chronological order.
+        tried: the searches, in chronological order; only the newest `MAX_ATTEMPTS`.
     """
 
     problem: str
@@ -279,7 +282,7 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
         bound=bounding.bound,
         reason=bounding.reason,
         proof=bounding.proof,
-        tried=(*one.tried, *added),
+        tried=(*one.tried, *added)[-MAX_ATTEMPTS:],
         seconds=round(one.seconds + sum(attempt.seconds for attempt in added), 1),
     )
     return combined, state
@@ -360,13 +363,13 @@ class RecordFields(pydantic.BaseModel):
     value: _Count
     bound: _Count
     reason: _Text
-    arguments: dict[str, Annotated[int, pydantic.Field(strict=True, ge=1, le=_MAX_INTEGER)]]
+    arguments: dict[str, Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_INTEGER)]]
     proof: Proof | None
     solver: _Text
     version: _Text
     seconds: _Seconds
     command: _Text
-    tried: Annotated[list[Attempt], pydantic.Field(max_length=100_000)]
+    tried: Annotated[list[Attempt], pydantic.Field(max_length=MAX_ATTEMPTS)]
     optimal: Annotated[bool, pydantic.Field(strict=True)]
     witness: WitnessFile | None = None
     network: NetworkRecord | None = None
@@ -424,6 +427,4 @@ def read_fields(fields: object, source: str) -> RecordFields:
 
 def not_a_record(source: str, reason: object) -> InputError:
     """Return an error with the reason why a file or row is not a record."""
-    return InputError(
-        f"{source} is not a record: {reason}", hint="restore the file, or search again"
-    )
+    return InputError(f"{source} is not a record: {reason}", hint=RESTORE)

@@ -322,4 +322,4 @@ class OnePortBroadcast(FormulaProblem):
 
     def _as_witness(self, informer: NDArray[Any], rounds: NDArray[Any]) -> Witness:
         ports = ports_towards(self.topology, informer)
-        return {"parent_port": ports, "round": rounds.astype(np.uint8)}
+        return {"parent_port": ports, "round": rounds.astype(np.min_scalar_type(rounds.max()))}

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.installation import install_command
+from starcast.support.integers import MAX_INTEGER
 from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
@@ -84,6 +85,12 @@ class Formula:
     def at_most(self, literals: Sequence[int], bound: int) -> None:
         """Require that at most ``bound`` of the literals are true."""
         numbers = [int(literal) for literal in literals]
+        if bound < 0:
+            # Checkers of proofs expect that a proof derives the empty clause, so it is not added.
+            false = int(self.new(1)[0])
+            self.add(false)
+            self.add(-false)
+            return
         if bound >= len(numbers):
             return
         if bound == 0:
@@ -181,7 +188,7 @@ class Budget:
             created.
 
     Raises:
-        InputError: the engine is unknown.
+        InputError: the engine is unknown, or a random seed is out of range.
     """
 
     seconds: float = 60.0
@@ -196,6 +203,12 @@ class Budget:
         if self.engine not in ENGINES:
             raise InputError(
                 f"unknown engine '{self.engine}'", hint=f"choose one of {', '.join(ENGINES)}"
+            )
+        last = self.seed + self.jobs - 1
+        if not 0 <= self.seed <= last <= MAX_INTEGER:
+            raise InputError(
+                f"the random seeds {self.seed} to {last} are not integers from 0 to {MAX_INTEGER}",
+                hint="choose a smaller `seed`",
             )
         object.__setattr__(self, "deadline", monotonic() + self.seconds)
 

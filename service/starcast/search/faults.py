@@ -1,4 +1,6 @@
-"""Largest diameter of a topology after degree - 1 node faults, which never disconnect it.
+"""Largest diameter of a topology after degree - 1 node faults.
+
+The problem is not defined on the few topologies that degree - 1 faults can disconnect.
 
 Faults make two nodes distant if every short path between them contains a fault as an inner node.
 The search proposes a set of faults, finds short paths that avoid it, requires a fault on each of
@@ -13,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
+from starcast.records.model import RESTORE
 from starcast.search.engines import Budget, Formula, race, require, require_fit
 from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import fixing_root, orbits
-from starcast.support.errors import RejectedError
+from starcast.support.errors import InputError, RejectedError
+from starcast.support.text import pluralize
 from starcast.topologies import Topology
 
 NodePath = list[int]
@@ -215,11 +219,16 @@ class FaultDiameter(SearchProblem):
             raise RejectedError(
                 f"the paths that prove the fault diameter of {self.topology.spec} are rejected:"
                 f" {reason}",
-                hint="restore the file, or search again",
+                hint=RESTORE,
             )
         return path_formula(self.topology, paths)
 
     def _search(self, target: int, budget: Budget) -> Decision:
+        """Look for faults that make the diameter at least ``target``.
+
+        Raises:
+            InputError: the faults found disconnect the topology.
+        """
         require("pysat")
         graph = self.topology
         require_fit(self.literals(target), budget.memory, f"faults on {graph.spec}")
@@ -233,6 +242,12 @@ class FaultDiameter(SearchProblem):
             return OPEN
         faults, end, paths = answer
         if faults is not None:
+            if _shortest_path(work.table, set(faults), end, graph.nodes) is None:
+                raise InputError(
+                    f"{pluralize(len(faults), 'fault')} can disconnect {graph.spec}, so its fault"
+                    " diameter is not defined",
+                    hint="choose another topology",
+                )
             pair = np.array([0, end])
             return Decision("witness", {"faults": np.array(faults), "pair": pair})
         return Decision(

@@ -159,8 +159,12 @@ class EdgeDisjointTrees(FormulaProblem):
         if fitting:
             return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
         # By Edmonds' theorem, arc-disjoint trees exist, but their height is unknown, so the height
-        # limit is generous.
-        outcome = self.solve(graph.diameter + 6, budget)
+        # limit is generous, and grows until trees exist.
+        height = min(graph.diameter + 6, graph.nodes - 1)
+        outcome = self.solve(height, budget)
+        while outcome.result == "none" and height < graph.nodes - 1:
+            height = min(2 * height, graph.nodes - 1)
+            outcome = self.solve(height, budget)
         if outcome.witness is None:
             raise LimitError(
                 f"no initial forest was found on {graph.spec} within {budget.seconds:.0f} s",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require_fit, solve
 from starcast.support.errors import InputError
-from starcast.support.integers import check_count
+from starcast.support.integers import MAX_INTEGER, check_count
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
 
@@ -171,7 +171,7 @@ class SearchProblem(ABC):
         """Return all arguments of the problem, with the given values or else the defaults.
 
         Raises:
-            InputError: an argument is unknown, or is not a positive integer.
+            InputError: an argument is unknown, or is not an integer from 1 to 2^31 - 1.
         """
         for name, value in given.items():
             if name not in cls.arguments:
@@ -180,7 +180,7 @@ class SearchProblem(ABC):
                     f"the problem {cls.name} has no argument '{name}'",
                     hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
-            check_count(name, value)
+            check_count(name, value, MAX_INTEGER)
         return {**cls.arguments, **given}
 
     @classmethod

@@ -22,6 +22,7 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.checks import MAX_NODES
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.model import (
+    MAX_ATTEMPTS,
     Witness,
     combine_records,
     improve_record,
@@ -203,7 +204,9 @@ class _Search:
             value = found if is_better else None
             attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
-                record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
+                record,
+                tried=(*record.tried, attempt)[-MAX_ATTEMPTS:],
+                seconds=round(record.seconds + seconds, 1),
             )
             if outcome.result == "none" or is_better:
                 record = self._improved(record, outcome, value, target, method)
@@ -462,17 +465,21 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         record = _from_json(values, f"the record of search {number}")
         formula = None if record.proof is None else record.proof.formula_sha256
         groups.setdefault((record.id, record.bound, formula), []).append(record)
-    merged: dict[str, CheckedRecord] = {}
+    checked_by_id: dict[str, list[tuple[int, CheckedRecord]]] = {}
     for records in groups.values():
         checked = trusted_part(combine_records(records), budget)
-        other = merged.get(checked.record.id)
-        if other is not None:
-            record = combine_records([other.record, checked.record])
-            checked = (checked if other.verification == "verified" else other)._replace(
-                record=record
-            )
-        merged[checked.record.id] = checked
-    return list(merged.values())
+        checked_by_id.setdefault(checked.record.id, []).append((records[0].bound, checked))
+    return [_merge_checked(found) for found in checked_by_id.values()]
+
+
+def _merge_checked(found: Sequence[tuple[int, CheckedRecord]]) -> CheckedRecord:
+    """Combine checked records of one id, each given with the bound that its file states."""
+    best = combine_records(checked.record for _, checked in found)
+    # A bound that is not verified matters only if it is better than the verified bounds.
+    for bound, checked in found:
+        if checked.verification != "verified" and best.sign * (bound - best.bound) > 0:
+            return checked._replace(record=best)
+    return CheckedRecord(best, "verified")
 
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:

@@ -192,7 +192,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
             # Without the flag MSG_WAITALL, `recv` may return before all bytes have arrived.
             greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
-    except OSError:
+    except (OSError, UnicodeError):  # a name with an empty part raises a UnicodeError
         raise _no_scheduler(address) from None
     if not is_tls and (
         len(greeting) < _LENGTH.size or not 0 < _LENGTH.unpack(greeting)[0] < _MAX_GREETING

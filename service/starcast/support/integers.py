@@ -5,6 +5,9 @@ from numbers import Integral
 from starcast.support.axes import LARGEST
 from starcast.support.errors import InputError
 
+#: Largest value of the type ``integer`` in PostgreSQL.
+MAX_INTEGER = 2**31 - 1
+
 
 def ceil_div(numerator: int, denominator: int) -> int:
     """Return ``numerator / denominator`` rounded up, for a positive denominator."""

@@ -209,10 +209,13 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     Returns:
         For each unknown name, the most similar name that starcast knows, or None.
     """
-    known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
+    # Unlike the names of settings, these two names must be in capitals.
+    others = {CONFIG, DEBUG}
+    settings = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     nonempty = sorted(name for name, value in environment.items() if value)
-    unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
-    return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
+    named = [name for name in nonempty if name.upper().startswith(PREFIX)]
+    unknown = [name for name in named if name not in others and name.upper() not in settings]
+    return {name: _nearest(name.upper(), settings | others) for name in unknown}
 
 
 def _absolute(path: Path) -> Path:

@@ -6,7 +6,6 @@ notebooks. Notebooks also display topologies, forests and schedules, which are `
 
 import csv
 import io
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
 from starcast.support.errors import InputError, StarcastError
 from starcast.support.errors import escape as escape_unprintable
 from starcast.support.installation import import_library
-from starcast.support.text import did_you_mean, format_value, is_numeric, pluralize, to_json
+from starcast.support.text import did_you_mean, dump_json, format_value, is_numeric, pluralize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +126,7 @@ class Table:
 
     def to_json(self) -> str:
         """Return the rows as JSON, as the command line prints them with ``--format json``."""
-        return json.dumps(self.rows, default=to_json, ensure_ascii=False, indent=2)
+        return dump_json(self.rows, indent=2)
 
     def to_csv(self) -> str:
         """Return the rows as CSV with a header line, as ``--format csv`` prints them."""

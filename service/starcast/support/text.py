@@ -121,14 +121,15 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
 
 
-#: From this value on, numbers are shown without decimals in tables for human readers.
-_WHOLE = 1000
+#: From this value on, numbers are shown without decimals in tables for human readers. Three
+#: significant digits of a number from 999.5 to 1000 would be 1e+03.
+_WHOLE = 999.5
 
 
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
-    Floats from 1000 on are rounded to integers, others to three significant digits. Items of lists
+    Floats from 999.5 on are rounded to integers, others to three significant digits. Items of lists
     are separated by spaces. None becomes an empty string, True "yes" and False "no".
 
     Args:
@@ -149,8 +150,25 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     if value == {} and not exact:
         return ""
     if isinstance(value, dict):
-        return json.dumps(value, default=to_json, ensure_ascii=False)
+        return dump_json(value)
     return str(value)
+
+
+def dump_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON; NaN and infinite numbers, which JSON cannot represent, become null.
+
+    Example:
+        >>> dump_json([Fraction(1, 2), float("nan")])
+        '[0.5, null]'
+    """
+    try:
+        return json.dumps(
+            value, default=to_json, ensure_ascii=False, indent=indent, allow_nan=False
+        )
+    except ValueError:
+        text = json.dumps(value, default=to_json, ensure_ascii=False)
+        plain = json.loads(text, parse_constant=lambda _: None)
+        return json.dumps(plain, ensure_ascii=False, indent=indent)
 
 
 def to_json(value: Any) -> Any:

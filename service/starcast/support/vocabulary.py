@@ -50,12 +50,12 @@ NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
     ".s6": "sparse6", ".sparse6": "sparse6",
 }  # fmt: skip
 #: Suffixes that mark a string as a path. A path with any other suffix must contain a slash.
-_PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
+PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist", ".xml", ".gz")
 
 
 def is_network_path(text: str) -> bool:
     """Return whether a string is the path of a network file, rather than a spec."""
-    return "/" in text or text.lower().endswith(_PATH_SUFFIXES)
+    return "/" in text or text.lower().endswith(PATH_SUFFIXES)
 
 
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
@@ -163,7 +163,8 @@ STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 _RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
-_ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
+# Colons separate the parts of an id.
+_ARGUMENT = re.compile(r"([^():=,\s]+)=([^():=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 

@@ -61,14 +61,16 @@ def check_spec(construction: object, arguments: object) -> None:
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(
             f"{str(construction)[:_SHOWN]!r} with its arguments cannot be part of an id",
-            hint="write names and values without spaces, commas, '=' and parentheses; values may be"
-            f" integers, too; use at most {_MAX_LENGTH} characters in total",
+            hint="write names and values without spaces, commas, colons, '=' and parentheses;"
+            f" values may be integers, too; use at most {_MAX_LENGTH} characters in total",
         )
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
     # Types are compared exactly: True is also an int, but would be read back as a string.
     if any(type(value) not in {str, int} for value in arguments.values()):
+        return False
+    if ":" in construction:
         return False
     try:
         text = format_spec(construction, arguments)

@@ -109,25 +109,33 @@ class Guard:
                 hint="try again in a few seconds",
             )
             problem = describe_problem(busy, scope["path"])
-        if problem is not None:
-            await problem_response(problem)(scope, receive, reply)
-        else:
-            # HEAD is handled as GET without the body, so that the headers are the same.
-            method = "GET" if is_head else scope["method"]
-            self.counts.running += 1
-            try:
-                await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
-            finally:
-                self.counts.running -= 1
-        seconds = perf_counter() - start
-        self.counts.add(reply.status, seconds)
-        log.event(
-            "request",
-            logging.DEBUG,
-            path=scope["path"],
-            status=reply.status,
-            seconds=round(seconds, 3),
-        )
+        try:
+            if problem is not None:
+                await problem_response(problem)(scope, receive, reply)
+            else:
+                await self._answer(scope, receive, reply, is_head=is_head)
+        finally:
+            # An unexpected error is raised again after the response, so it must be counted here.
+            status, seconds = reply.status or 500, perf_counter() - start
+            self.counts.add(status, seconds)
+            log.event(
+                "request",
+                logging.DEBUG,
+                path=scope["path"],
+                status=status,
+                seconds=round(seconds, 3),
+            )
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, reply: "_Reply", *, is_head: bool
+    ) -> None:
+        # HEAD is handled as GET without the body, so that the headers are the same.
+        method = "GET" if is_head else scope["method"]
+        self.counts.running += 1
+        try:
+            await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
+        finally:
+            self.counts.running -= 1
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         """Return HTTP status, message and hint if the request is refused, else None."""

@@ -92,10 +92,12 @@ def _listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-    except OSError as error:
+    # A name with an empty part, such as 127.0..1, raises a UnicodeError.
+    except (OSError, UnicodeError) as error:
+        number = getattr(error, "errno", None) or 0
         raise InputError(
-            f"'{host}' is not an address of this machine: {os.strerror(error.errno or 0)}"
-            if error.errno and error.errno > 0
+            f"'{host}' is not an address of this machine: {os.strerror(number)}"
+            if number > 0
             else f"'{host}' is not an address of this machine",
             hint="use the `host` 127.0.0.1, or omit `host`",
         ) from None

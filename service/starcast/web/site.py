@@ -328,9 +328,9 @@ def file_name(name: str) -> str:
 
 
 def read_manifest(folder: Path) -> set[str]:
-    """Return the paths of the files that an earlier 'starcast publish' wrote to a folder.
+    """Return the paths of the files in a folder that an earlier 'starcast publish' wrote.
 
-    The set is empty for a new or empty folder.
+    Files that were deleted meanwhile are omitted. The set is empty for a new or empty folder.
 
     Raises:
         InputError: the folder has no valid manifest, or contains files that the manifest does not
@@ -355,7 +355,7 @@ def read_manifest(folder: Path) -> set[str]:
             f"such as {others[0]}",
             hint="move such files to another folder, or choose another folder",
         )
-    return known
+    return listed
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:

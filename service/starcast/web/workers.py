@@ -135,7 +135,7 @@ class _Worker:
                 raise
             self.kill()
             raise LimitError(
-                f"the computation took longer than {seconds:.3g} s",
+                f"the computation took longer than {seconds:g} s",
                 hint="request a smaller topology or fewer units, or use the command line",
             ) from None
         except CancelledError:

@@ -26,6 +26,7 @@ from starcast.web.api.responses import (
     SpecParameter,
     array_response,
     describe_array,
+    resource_url,
     text_response,
     with_formats,
 )
@@ -150,7 +151,7 @@ def _with_stored(
 
 
 def _with_urls(kind: str, rows: Sequence[Row]) -> list[Row]:
-    return [{**row, "url": f"{kind}/{quote(row['id'])}"} for row in rows]
+    return [{**row, "url": resource_url(kind, row["id"])} for row in rows]
 
 
 @router.get("/forests", tags=["forests"], responses=with_formats(Format.CSV))

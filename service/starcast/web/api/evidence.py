@@ -30,6 +30,7 @@ from starcast.web.api.responses import (
     PagingParameter,
     array_response,
     explorer_url,
+    resource_url,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -164,7 +165,7 @@ def claim_fields(row: Row) -> Row:
         "verdict": row.get("verdict"),
         "sizes": row.get("sizes") or [],
         "counterexample": row.get("counterexample") or "",
-        "url": f"claims/{quote(row['id'])}",
+        "url": resource_url("claims", row["id"]),
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy import func, select
@@ -24,6 +23,7 @@ from starcast.web.api.responses import (
     Page,
     PagingParameter,
     as_json_rows,
+    resource_url,
     text_response,
     with_formats,
 )
@@ -162,5 +162,5 @@ def _experiment(row: Row) -> Row:
     return {
         **{key: row[key] for key in _HIDDEN},
         "axes": {axis: text for axis, text in axes.items() if text},
-        "url": f"experiments/{quote(str(row['experiment']))}",
+        "url": resource_url("experiments", str(row["experiment"])),
     }

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starcast.collectives.model import COLLECTIVES
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
-from starcast.support.text import to_json
+from starcast.support.text import dump_json
 from starcast.support.vocabulary import Format
 
 Item = TypeVar("Item")
@@ -138,6 +138,10 @@ class Paging:
             parameters = self._request.query_params.multi_items()
             others = [pair for pair in parameters if pair[0] != "after"]
             name = self._request.url.path.rpartition("/")[2]
+            if _ends_like_format(name):
+                # Without a suffix for the format, the end of the name would be read as the format.
+                name = f"{name}.{self.output}"
+                others = [pair for pair in others if pair[0] != "format"]
             following = f"{name}?{urlencode([*others, ('after', shown[-1][key])])}"
         return Page(items=shown, next=following)
 
@@ -161,10 +165,20 @@ PagingParameter = Annotated[Paging, Depends()]
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Convert the values of rows to values that JSON can represent, as the command line does."""
-    plain: list[dict[str, Any]] = json.loads(
-        json.dumps(list(rows), default=to_json, ensure_ascii=False)
-    )
+    plain: list[dict[str, Any]] = json.loads(dump_json(list(rows)))
     return plain
+
+
+def resource_url(kind: str, name: str) -> str:
+    """Return the URL of a resource, such as ``forests/S4:greedy:1234``, relative to the API.
+
+    If the name ends like a format, as in ``e1.csv``, ``.json`` is appended to the URL.
+    """
+    return f"{kind}/{quote(name)}{'.json' if _ends_like_format(name) else ''}"
+
+
+def _ends_like_format(name: str) -> bool:
+    return name.endswith(tuple(f".{each}" for each in _MEDIA_TYPES))
 
 
 def explorer_url(spec: str, state: Mapping[str, str]) -> str:
