@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -279,3 +280,13 @@ def test_long_times_over_slow_links_are_exact_next_to_fast_links() -> None:
     for execution in EXECUTION_MODELS:
         assert timing(judged, 64, 100, 1, execution).time == 100 + 4000 * 64
         assert timing(judged, 64, 100, 50, execution).time == 100 + 4000 * 64 * 50
+
+
+def test_the_cost_of_an_execution_is_exact_for_large_messages() -> None:
+    network = line(capacities=[3, 7])
+    judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
+    machine = Machine(Fraction(100), Fraction(1))
+    for unit, execution in product((Fraction(10**18), Fraction(10**25)), EXECUTION_MODELS):
+        simulation, critical = execute_in_model(judged, unit, machine, execution)
+        time = price_simulation(simulation, unit, machine, critical).time
+        assert time == 200 + unit * Fraction(10, 21)
