@@ -290,3 +290,13 @@ def test_the_cost_of_an_execution_is_exact_for_large_messages() -> None:
         simulation, critical = execute_in_model(judged, unit, machine, execution)
         time = price_simulation(simulation, unit, machine, critical).time
         assert time == 200 + unit * Fraction(10, 21)
+
+
+def test_ports_without_a_link_do_not_affect_long_times() -> None:
+    """Nodes a and c have one link each, and b has two."""
+    network = line(capacities=[12_500, 12_500])
+    judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
+    for unit, execution in product((3 * 10**9, 10**25), EXECUTION_MODELS):
+        found = timing(judged, unit, 1, 1, execution)
+        assert found.time == 2 + 2 * Fraction(unit, 12_500)
+        assert found.link_busy.sum() == found.time
