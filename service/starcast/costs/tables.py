@@ -314,10 +314,10 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every node but the root receives at least one unit, in a separate row, so the schedule has at
-    # least nodes - 1 rows. This check avoids building trees on huge topologies.
-    too_large = topology.nodes > max_rows
-    rows = topology.nodes - 1
+    # Every endpoint but the root receives at least one unit, in a separate row, so the schedule has
+    # at least endpoints - 1 rows. This check avoids building trees on huge topologies.
+    too_large = topology.endpoints > max_rows
+    rows = topology.endpoints - 1
     if not too_large:
         rows = algorithm.count(topology, problem.ports, row.arguments)
     if rows > max_rows:
@@ -427,7 +427,7 @@ def _unit_messages_bound(
     and 2 (S_n) and 3 (Q_d).
     """
     steps = Machine(Fraction(0), Fraction(1))
-    units = messages * (topology.nodes if problem.collective == "allreduce" else 1)
+    units = messages * (topology.endpoints if problem.collective == "allreduce" else 1)
     least = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), steps, units, copies
     )
