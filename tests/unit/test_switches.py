@@ -16,7 +16,9 @@ from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import COLLECTIVES, REDUCTIONS, describe_schedule
 from starcast.costs import Machine, lower_bound
 from starcast.costs.tables import CostProblem, build_table, execute_row
+from starcast.drawing import draw_steps
 from starcast.drawing.networks import draw_topology
+from starcast.drawing.scene import ACCENT
 from starcast.experiments.faults import resolve_faults
 from starcast.formats.reading import read_schedule
 from starcast.formats.writing import export
@@ -34,6 +36,7 @@ from support.examples import max_examples
 from support.fix_plugins import restored_registries
 from support.irregular import graph_of
 from support.meeting import refused
+from support.read_svg import SVG, Picture
 from support.same_times import assert_same_times
 from support.simulator_cases import (
     MUTATIONS,
@@ -378,3 +381,10 @@ def test_descriptions_and_drawings_distinguish_switches_from_endpoints() -> None
     assert "squares are switches, which only forward" in picture
     assert picture.count('rx="0"') == 20
     assert "squares" not in draw_topology(topology("Mesh3x4"))
+
+
+def test_endpoints_are_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
+    built = schedule(hub(3), "allreduce", "greedy")
+    boxes = Picture(draw_steps(built, [built.steps])).root.iter(f"{SVG}rect")
+    shades = [float(box.get("fill-opacity", 0)) for box in boxes if box.get("fill") == ACCENT]
+    assert shades[:3] == [0.9] * 3

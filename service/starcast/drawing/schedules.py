@@ -228,7 +228,7 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     rows = Rows(schedule)
     if postcondition.reduces:
         sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
-        return np.asarray(sums.contributions().mean(axis=1) / nodes)
+        return np.asarray(sums.contributions().mean(axis=1) / postcondition.endpoints)
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
     pairs = rows.receiver.astype(np.int64) * schedule.units + rows.unit
