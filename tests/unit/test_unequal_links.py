@@ -300,3 +300,22 @@ def test_ports_without_a_link_do_not_affect_long_times() -> None:
         found = timing(judged, unit, 1, 1, execution)
         assert found.time == 2 + 2 * Fraction(unit, 12_500)
         assert found.link_busy.sum() == found.time
+
+
+def test_the_critical_path_ends_if_packets_without_a_duration_deliver_a_unit_in_a_cycle() -> None:
+    """The unit reaches x at 10 through z. Packets x-y and y-x take no time."""
+    links = [("s", "x"), ("x", "y"), ("s", "z"), ("z", "x"), ("y", "w")]
+    network = starcast.network(links, name="cycle", latencies=[1000, 0, 5, 5, 5000])
+    rows = [
+        (1, "s", "x"),
+        (1, "s", "z"),
+        (2, "x", "y"),
+        (3, "y", "x"),
+        (4, "z", "x"),
+        (5, "y", "w"),
+    ]
+    judged = sends(network, *[(*row, 0) for row in rows], root=network.node("s"))
+    path = timing(judged, 64, 0, 0, "asynchronous").critical_path
+    assert [(send.sender, send.receiver, send.end) for send in path] == [
+        ("s", "z", 5), ("z", "x", 10), ("x", "y", 10), ("y", "w", 5010)
+    ]  # fmt: skip
