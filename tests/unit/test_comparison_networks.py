@@ -274,6 +274,7 @@ def test_conditions_on_one_axis_are_alternatives_and_every_axis_must_match() -> 
         ("segments=4.0", "segments", "4"),
         ("base=-", "base", "-"),
         ("faults=none", "faults", "none"),
+        ("faults=1243  4321 1234-3214", "faults", "1234-3214 1243 4321"),
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )

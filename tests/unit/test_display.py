@@ -1,6 +1,7 @@
 """Objects in notebooks: small objects are shown as drawings, large objects as tables."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,6 +64,34 @@ def test_an_array_that_is_not_a_forest_has_neither_a_drawing_nor_a_table() -> No
         cyclic.verify()
     assert cyclic._repr_svg_() is None
     assert cyclic._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("step", 0), ("sender", 77), ("port", 9), ("receiver", 99), ("unit", 5), ("unit", -1)],
+)
+def test_a_schedule_with_an_invalid_row_has_neither_a_drawing_nor_a_table(
+    column: str, value: int
+) -> None:
+    valid = schedule("S3", "broadcast", "greedy")
+    values = getattr(valid, column).astype(np.int64)
+    values[-1] = value
+    invalid = replace(valid, **{column: values})
+    for draw in (drawing.draw_schedule, drawing.draw_steps, drawing.animate_schedule):
+        with pytest.raises(RejectedError, match="cannot be drawn, because it is invalid: step"):
+            draw(invalid)
+    assert invalid._repr_svg_() is None
+    assert invalid._repr_html_() is None
+
+
+def test_the_order_of_the_rows_does_not_change_a_drawing() -> None:
+    """A node that receives a unit twice holds the unit after the earlier of the two steps."""
+    built = schedule("S3", "broadcast", "greedy")
+    twice = {name: np.append(column, column[0]) for name, column in built.columns.present().items()}
+    twice["step"][-1] = built.steps + 1
+    reverse = {name: column[::-1] for name, column in twice.items()}
+    drawn = [drawing.draw_steps(replace(built, **columns), [1]) for columns in (twice, reverse)]
+    assert drawn[0] == drawn[1]
 
 
 def test_a_forest_drawing_shows_every_tree_completely_and_in_a_separate_colour() -> None:

@@ -204,3 +204,35 @@ def test_more_copies_than_arc_disjoint_trees_are_refused() -> None:
     assert lower_bound(*given, copies=2).bytes == 1
     with refused("copies is 3, more than 2 on Mesh3x4"):
         lower_bound(*given, copies=3)
+
+
+LINE = [("a", "b"), ("b", "c"), ("c", "d")]
+CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("d", "e")]
+
+
+@pytest.mark.parametrize(
+    ("links", "capacities"),
+    [(LINE, [1, 4, 4]), (LINE, [10, 40, 10]), (LINE, [3, 7, 11]), (CYCLE, None)],
+)
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("collective", ["broadcast", "allgather", "alltoall", "allreduce"])
+def test_the_bound_for_unit_messages_has_the_best_number_of_messages(
+    collective: str, ports: str, links: list[tuple[str, str]], capacities: list[int] | None
+) -> None:
+    network = starcast.network(links, name="drawn", capacities=capacities)
+    given = (network, collective, ports, Fraction(4096), Machine(Fraction(100), Fraction(1)))
+
+    def priced(**values: int) -> tuple[Fraction, int]:
+        table = build_table(CostProblem(*given, **values))
+        (row,) = [row for row in table if row.name == "lower bound, unit messages"]
+        return row.cost.time, row.pieces
+
+    most = 150
+    time, messages = priced()
+    assert messages < most
+    assert (time, messages) == min(priced(messages=number) for number in range(1, most))
+
+
+def test_the_best_number_of_unit_messages_on_a_network_needs_a_start_up_time() -> None:
+    with refused("with t_s = 0 more segments are always better"):
+        build_table(CostProblem("Mesh3x4", "broadcast", "all", Fraction(12), UNIT))

@@ -15,7 +15,10 @@ from starcast import family, schedule, simulate, timing, topology
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import COLLECTIVES, REDUCTIONS, describe_schedule
 from starcast.costs import Machine, lower_bound
+from starcast.costs.tables import CostProblem, build_table, execute_row
+from starcast.drawing import draw_steps
 from starcast.drawing.networks import draw_topology
+from starcast.drawing.scene import ACCENT
 from starcast.experiments.faults import resolve_faults
 from starcast.formats.reading import read_schedule
 from starcast.formats.writing import export
@@ -33,6 +36,7 @@ from support.examples import max_examples
 from support.fix_plugins import restored_registries
 from support.irregular import graph_of
 from support.meeting import refused
+from support.read_svg import SVG, Picture
 from support.same_times import assert_same_times
 from support.simulator_cases import (
     MUTATIONS,
@@ -237,6 +241,24 @@ def test_the_doubling_bound_does_not_hold_for_broadcasts_through_a_switch() -> N
     assert lower_bound(hub(8), "allreduce", "all", Fraction(6), machine).bytes == 6
 
 
+def test_the_vector_of_an_allreduce_is_split_among_endpoints() -> None:
+    """The hub has two endpoints, so with M = 3 a unit is a sixth of the vector of 12 bytes."""
+    machine = Machine(Fraction(100), Fraction(1))
+    table = build_table(CostProblem(hub(2), "allreduce", "all", Fraction(12), machine, messages=3))
+    cost = next(row.cost for row in table if row.name == "lower bound, unit messages")
+    assert cost is not None
+    assert (cost.steps, cost.transmissions, cost.time) == (6, 12, 6 * (100 + Fraction(12, 6)))
+
+
+def test_the_row_limit_of_a_cost_table_does_not_count_switches_as_receivers() -> None:
+    """A broadcast on the fat tree of 16 hosts and 20 switches has at least 15 rows."""
+    machine = Machine(Fraction(100), Fraction(1))
+    asked = CostProblem(topology("FT4"), "broadcast", "all", Fraction(12), machine)
+    row = next(row for row in build_table(asked) if row.arguments is not None)
+    with refused("has at least 15 rows", exit_code=7):
+        execute_row(asked, row, 14)
+
+
 @pytest.mark.parametrize(
     "try_it",
     [
@@ -359,3 +381,10 @@ def test_descriptions_and_drawings_distinguish_switches_from_endpoints() -> None
     assert "squares are switches, which only forward" in picture
     assert picture.count('rx="0"') == 20
     assert "squares" not in draw_topology(topology("Mesh3x4"))
+
+
+def test_endpoints_are_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
+    built = schedule(hub(3), "allreduce", "greedy")
+    boxes = Picture(draw_steps(built, [built.steps])).root.iter(f"{SVG}rect")
+    shades = [float(box.get("fill-opacity", 0)) for box in boxes if box.get("fill") == ACCENT]
+    assert shades[:3] == [0.9] * 3

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -279,3 +280,42 @@ def test_long_times_over_slow_links_are_exact_next_to_fast_links() -> None:
     for execution in EXECUTION_MODELS:
         assert timing(judged, 64, 100, 1, execution).time == 100 + 4000 * 64
         assert timing(judged, 64, 100, 50, execution).time == 100 + 4000 * 64 * 50
+
+
+def test_the_cost_of_an_execution_is_exact_for_large_messages() -> None:
+    network = line(capacities=[3, 7])
+    judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
+    machine = Machine(Fraction(100), Fraction(1))
+    for unit, execution in product((Fraction(10**18), Fraction(10**25)), EXECUTION_MODELS):
+        simulation, critical = execute_in_model(judged, unit, machine, execution)
+        time = price_simulation(simulation, unit, machine, critical).time
+        assert time == 200 + unit * Fraction(10, 21)
+
+
+def test_ports_without_a_link_do_not_affect_long_times() -> None:
+    """Nodes a and c have one link each, and b has two."""
+    network = line(capacities=[12_500, 12_500])
+    judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
+    for unit, execution in product((3 * 10**9, 10**25), EXECUTION_MODELS):
+        found = timing(judged, unit, 1, 1, execution)
+        assert found.time == 2 + 2 * Fraction(unit, 12_500)
+        assert found.link_busy.sum() == found.time
+
+
+def test_the_critical_path_ends_if_packets_without_a_duration_deliver_a_unit_in_a_cycle() -> None:
+    """The unit reaches x at 10 through z. Packets x-y and y-x take no time."""
+    links = [("s", "x"), ("x", "y"), ("s", "z"), ("z", "x"), ("y", "w")]
+    network = starcast.network(links, name="cycle", latencies=[1000, 0, 5, 5, 5000])
+    rows = [
+        (1, "s", "x"),
+        (1, "s", "z"),
+        (2, "x", "y"),
+        (3, "y", "x"),
+        (4, "z", "x"),
+        (5, "y", "w"),
+    ]
+    judged = sends(network, *[(*row, 0) for row in rows], root=network.node("s"))
+    path = timing(judged, 64, 0, 0, "asynchronous").critical_path
+    assert [(send.sender, send.receiver, send.end) for send in path] == [
+        ("s", "z", 5), ("z", "x", 10), ("x", "y", 10), ("y", "w", 5010)
+    ]  # fmt: skip

@@ -221,6 +221,8 @@ def _normalize(axis: str, text: str) -> str:
         return as_topology(text).spec
     if axis == "root":
         return as_text(None) if text == "#0" else text
+    if axis == "faults":
+        return " ".join(sorted(text.split()))
     if AXES[axis].type is Fraction:
         return str(read_number(text, axis))
     return str(read_count(text, axis)) if AXES[axis].type is int else text

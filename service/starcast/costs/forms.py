@@ -385,11 +385,7 @@ def find_optimum(
     Raises:
         InputError: T_s is 0, so more pieces are always better.
     """
-    if machine.t_s == 0:
-        raise InputError(
-            "with t_s = 0 more segments are always better: there is no best number of segments",
-            hint="use a positive t_s, or specify the number of segments",
-        )
+    check_start_up(machine)
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
     for first in allowed:
@@ -397,6 +393,19 @@ def find_optimum(
         turns = max(0, isqrt(int(squares[first])) - first) // period
         candidates += [first + turns * period, first + (turns + 1) * period]
     return sqrt(squares[period]), min(candidates, key=lambda pieces: (price(pieces).time, pieces))
+
+
+def check_start_up(machine: Machine) -> None:
+    """Check that an optimal number of pieces exists.
+
+    Raises:
+        InputError: T_s is 0, so more pieces are always better.
+    """
+    if machine.t_s == 0:
+        raise InputError(
+            "with t_s = 0 more segments are always better: there is no best number of segments",
+            hint="use a positive t_s, or specify the number of segments",
+        )
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:

@@ -186,9 +186,9 @@ def execute_in_model(
     units, latency = Fraction(0), 0
     for send in path:
         link = topology.ports.index(send.port), topology.node(send.sender)
-        units += Fraction(
-            send.units, 1 if topology.capacities is None else topology.capacities[link]
-        )
+        # A Fraction keeps NumPy integers, and their later products can overflow.
+        capacity = 1 if topology.capacities is None else int(topology.capacities[link])
+        units += Fraction(send.units, capacity)
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
     if execution == "asynchronous":
         return result.simulation, CriticalWork(len(path), units, latency)

@@ -4,13 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from math import lcm
 from typing import Any, get_args
 
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs import model, pipelines
-from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
+from starcast.costs.forms import (
+    FORMS,
+    check_start_up,
+    closed_form,
+    find_optimum,
+    optimal_pieces,
+)
 from starcast.costs.model import (
     Cost,
     Form,
@@ -242,7 +249,8 @@ class CostRow:
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
             is None.
-        real_pieces: the optimal real number of pieces; None unless the optimum was requested.
+        real_pieces: the optimal real number of pieces; None unless the optimum was requested, and
+            for unit messages on a topology without translations.
         arguments: the algorithm's arguments; None for a row that is not an algorithm, and for an
             algorithm that is not defined for the arguments.
         note: remarks, such as the difference between an execution and the closed form.
@@ -314,10 +322,10 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every node but the root receives at least one unit, in a separate row, so the schedule has at
-    # least nodes - 1 rows. This check avoids building trees on huge topologies.
-    too_large = topology.nodes > max_rows
-    rows = topology.nodes - 1
+    # Every endpoint but the root receives at least one unit, in a separate row, so the schedule has
+    # at least endpoints - 1 rows. This check avoids building trees on huge topologies.
+    too_large = topology.endpoints > max_rows
+    rows = topology.endpoints - 1
     if not too_large:
         rows = algorithm.count(topology, problem.ports, row.arguments)
     if rows > max_rows:
@@ -427,7 +435,7 @@ def _unit_messages_bound(
     and 2 (S_n) and 3 (Q_d).
     """
     steps = Machine(Fraction(0), Fraction(1))
-    units = messages * (topology.nodes if problem.collective == "allreduce" else 1)
+    units = messages * (topology.endpoints if problem.collective == "allreduce" else 1)
     least = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), steps, units, copies
     )
@@ -445,7 +453,9 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
         return build(row.source, cost=None, bound=bound, note=row.note)
     pieces = _requested_pieces(problem, row.unit_messages) if row.split else None
     real_pieces = None
-    if row.split and pieces is None:
+    if row.unit_messages and pieces is None and not topology.has_translations:
+        pieces = _find_best_messages(problem, row.form, row.copies)
+    elif row.split and pieces is None:
         period = topology.degree
         price = partial(_price, problem, row.form)
         real_pieces, pieces = find_optimum(price, problem.machine, period, range(1, period + 1))
@@ -455,6 +465,60 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
     return build(
         cost.source, cost=cost, bound=bound, pieces=pieces, real_pieces=real_pieces, note=note
     )
+
+
+def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies: int) -> int:
+    """Return the number of unit messages with the smallest lower bound on a network.
+
+    The bound on the steps is the maximum of a constant and of one or two rounded multiples of the
+    number of messages, plus constants. So the effect of rounding is periodic, and the time for r,
+    r + period, r + 2 period, .. messages first falls and then rises.
+
+    Raises:
+        InputError: T_s is 0, so more messages are always better.
+    """
+    topology, machine = problem.topology, problem.machine
+    check_start_up(machine)
+    # The number of messages on the busiest link, for each message that is sent.
+    share = lower_bound(
+        topology, problem.collective, problem.ports, Fraction(1), machine, copies=copies
+    ).bytes
+    parts = topology.endpoints if problem.collective == "allreduce" else 1
+    slopes = [parts * share]
+    if problem.collective in ("broadcast", "reduce"):
+        links = topology.largest_capacity
+        if problem.ports == "all":
+            links = int(topology.node_capacities[0])
+        slopes.append(Fraction(copies, links))
+    period = lcm(*(slope.denominator for slope in slopes))
+    firsts = set(range(1, period + 1))
+    if max(slopes) < 1:
+        # Several numbers of messages need the same number of steps. The largest of them is best.
+        firsts = {
+            int(steps / slope) for slope in slopes for steps in range(1, int(slope * period) + 1)
+        }
+
+    def time(messages: int) -> Fraction:
+        return _price(problem, form, messages).time
+
+    best = time(1), 1
+    sending = Fraction(problem.message_bytes) / parts * machine.t_c
+    for first in sorted(firsts):
+        # With more messages than this, the time exceeds the best time.
+        most = (best[0] / slopes[0] - sending) / machine.t_s
+        if first > most:
+            break
+        low, high = 0, int(most - first) // period + 1
+        while low < high:
+            middle = (low + high) // 2
+            pieces = first + middle * period
+            if time(pieces + period) < time(pieces):
+                low = middle + 1
+            else:
+                high = middle
+        pieces = first + low * period
+        best = min(best, (time(pieces), pieces))
+    return best[1]
 
 
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:

@@ -26,7 +26,8 @@ def represent(thing: object, form: DisplayForm) -> str | None:
 
     Returns:
         An SVG document or an HTML fragment. The result is None if the object is shown in the other
-        form, is an invalid forest (which a notebook shows as text), or is of another type.
+        form, is an invalid forest or schedule (which a notebook shows as text), or is of another
+        type.
     """
     kind = next((kind for kind in _RENDERERS if isinstance(thing, kind)), None)
     if kind is None:
@@ -34,7 +35,7 @@ def represent(thing: object, form: DisplayForm) -> str | None:
     draw, summarize = _RENDERERS[kind]
     try:
         picture = draw(thing)
-    # An invalid forest has neither a drawing nor a table, so a notebook shows its repr.
+    # An invalid object has neither a drawing nor a table, so a notebook shows its repr.
     except RejectedError:
         return None
     # The object is too large for a drawing. If `svg` returns None, a notebook requests `html`.

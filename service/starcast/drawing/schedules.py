@@ -23,9 +23,9 @@ from starcast.drawing.scene import (
 )
 from starcast.judges.simulator.ownership import check_size as check_pairs
 from starcast.judges.simulator.ownership import derive_postcondition
-from starcast.judges.simulator.rows import Rows
+from starcast.judges.simulator.rows import Rows, find_invalid_address
 from starcast.judges.simulator.sums import Sums
-from starcast.support.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.text import pluralize
 
 #: Distance between two rows of a chart, and smallest width of a cell, in pixels.
@@ -44,6 +44,7 @@ def draw_schedule(schedule: Schedule) -> str:
     Raises:
         InputError: the schedule has no steps.
         LimitError: the schedule has more than `MAX_PANELS` steps.
+        RejectedError: a row has an invalid step, sender, port, receiver, unit or tree.
 
     Example:
         >>> draw_schedule(schedule("S4", "broadcast", "greedy")).startswith("<svg")
@@ -119,6 +120,7 @@ def draw_steps(
         InputError: the schedule does not have one of the steps, or the topology does not have the
             layout.
         LimitError: there are too many nodes or steps for a drawing.
+        RejectedError: a row has an invalid step, sender, port, receiver, unit or tree.
 
     Example:
         >>> s4 = schedule("S4", "broadcast", "greedy")
@@ -144,6 +146,7 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     Raises:
         InputError: the topology does not have this layout, or the schedule has no steps.
         LimitError: there are too many nodes or steps for a drawing.
+        RejectedError: a row has an invalid step, sender, port, receiver, unit or tree.
     """
     steps = range(1, schedule.steps + 1)
     _check_steps(schedule, steps)
@@ -164,6 +167,12 @@ def _check_steps(schedule: Schedule, steps: Sequence[int]) -> None:
                 f"{schedule.id} has no step {step}",
                 hint=f"choose a step from 1 to {schedule.steps}",
             )
+    violation = find_invalid_address(Rows(schedule))
+    if violation:
+        raise RejectedError(
+            f"{schedule.id} cannot be drawn, because it is invalid: {violation.sentence}",
+            hint="correct the rows of the schedule",
+        )
 
 
 def _lines(schedule: Schedule) -> tuple[str, str]:
@@ -216,21 +225,18 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
     check_pairs(postcondition, len(schedule))
+    rows = Rows(schedule)
     if postcondition.reduces:
-        rows = Rows(schedule)
         sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
-        return np.asarray(sums.contributions().mean(axis=1) / nodes)
+        return np.asarray(sums.contributions().mean(axis=1) / postcondition.endpoints)
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
-    pairs = schedule.receiver.astype(np.int64) * schedule.units + schedule.unit
+    pairs = rows.receiver.astype(np.int64) * schedule.units + rows.unit
     # Rows are sorted by step, so the first row of each pair is the earliest delivery.
     _, first = np.unique(pairs, return_index=True)
-    held = source[schedule.unit[first]] != schedule.receiver[first]
-    first = first[held]
-    final = initial + np.bincount(schedule.receiver[first], minlength=nodes)
-    now = initial + np.bincount(
-        schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
-    )
+    first = first[source[rows.unit[first]] != rows.receiver[first]]
+    final = initial + np.bincount(rows.receiver[first], minlength=nodes)
+    now = initial + np.bincount(rows.receiver[first[rows.step[first] <= step]], minlength=nodes)
     # The source of a scatter is not considered: it holds all units from the start, so all other
     # nodes would be pale in comparison.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0

@@ -20,6 +20,7 @@ passes are repeated until nothing changes. Each pass uses the arrival times of t
 which begin as upper bounds and descend.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -342,24 +343,45 @@ def trace_data(
     # are written in reverse order, and the value written last is kept.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
-    path = []
-    packet = int(np.argmax(end))
-    while True:
+
+    def find_causes(packet: int) -> Iterator[tuple[int, str, int]]:
+        """Yield a row, the reason for waiting, and the packet that it waited for."""
         begin = int(packets.begins[packet])
-        row, waits_for, previous = begin, "", -1
-        if start[packet] > 0:
-            for chain, of in before:
-                candidate = int(of[packet])
-                if candidate >= 0 and end[candidate] == start[packet]:
-                    is_link = chain.number[packet] >= packets.links.topology.nodes
-                    waits_for, previous = "link" if is_link else chain.name, candidate
-                    break
-            else:
-                needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))
-                last = int(np.argmax(execution.arrival[needs.entries] == start[packet]))
-                row = begin + needs.row_of(last)
-                waits_for, previous = "unit", int(row_packet[giver[needs.entries[last]]])
-        path.append(_describe(packets, ticks, packet, row, start[packet], end[packet], waits_for))
-        if previous < 0:
-            return tuple(path[::-1])
-        packet = previous
+        for chain, of in before:
+            candidate = int(of[packet])
+            if candidate >= 0 and end[candidate] == start[packet]:
+                is_link = chain.number[packet] >= packets.links.topology.nodes
+                yield begin, "link" if is_link else chain.name, candidate
+        needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))
+        latest = np.flatnonzero(execution.arrival[needs.entries] == start[packet]).tolist()
+        for last in latest:
+            entry = needs.entries[last]
+            yield begin + needs.row_of(last), "unit", int(row_packet[giver[entry]])
+        for last in latest:
+            entry = needs.entries[last]
+            for other in first[gives[first] == entry][::-1].tolist():
+                yield begin + needs.row_of(last), "unit", int(row_packet[other])
+
+    # Packets of duration 0 can deliver a unit to each other in a cycle. A packet that is already
+    # known is therefore not followed again, and a packet without another cause is abandoned.
+    path = [int(np.argmax(end))]
+    causes = [find_causes(path[0])]
+    reasons: list[tuple[int, str]] = []
+    known = {*path}
+    while start[path[-1]] > 0:
+        cause = next((cause for cause in causes[-1] if cause[2] not in known), None)
+        if cause is None:
+            path.pop()
+            causes.pop()
+            reasons.pop()
+            continue
+        row, waits_for, packet = cause
+        reasons.append((row, waits_for))
+        path.append(packet)
+        causes.append(find_causes(packet))
+        known.add(packet)
+    reasons.append((int(packets.begins[path[-1]]), ""))
+    return tuple(
+        _describe(packets, ticks, packet, row, start[packet], end[packet], waits_for)
+        for packet, (row, waits_for) in zip(path[::-1], reasons[::-1], strict=True)
+    )

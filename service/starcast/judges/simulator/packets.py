@@ -262,7 +262,8 @@ class Ticks:
         self.start_up = int(start_up / self.tick)
         self.per_unit = int(per_unit / self.tick)
         self._most_start_up = int((start_up + latencies[-1]) / self.tick)
-        self._most_per_unit = self.per_unit // capacities[0]
+        self._least_capacity = capacities[0]
+        self._most_per_unit = self.per_unit // self._least_capacity
         self.never = 0
         self.dtype: type = object
         self.wide_dtype: type = object
@@ -282,8 +283,10 @@ class Ticks:
             multiples = (self._latencies.ravel() // self._latency_unit).astype(self.dtype)
             self.start_ups = self.start_up + multiples * int(self._latency_unit / self.tick)
         if self._capacities is not None:
-            # A port without a link has capacity 0, and must not cause a division by zero.
-            divisors = np.maximum(self._capacities.ravel(), 1).astype(object)
+            # A port without a link has capacity 0, by which no time can be divided. The smallest
+            # capacity replaces it, because a smaller one could give a time beyond the dtype.
+            given = self._capacities.ravel()
+            divisors = np.where(given, given, self._least_capacity).astype(object)
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
 
     def end_of_steps(self, simulation: Simulation) -> int:
