@@ -1,5 +1,6 @@
 """Symmetric schedules: the rows of one source, simulated as if expanded to all sources."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from oracles import simulator as oracle
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.judges.simulator import simulate
+from starcast.formats import render
+from starcast.judges.simulator import simulate, timing
 from support.examples import max_examples
 from support.meeting import refused
 from support.simulator_cases import (
@@ -75,6 +77,49 @@ def test_random_symmetric_schedules_get_the_same_verdict_as_their_expansion(
     schedule: Schedule,
 ) -> None:
     same(simulate(schedule), simulate(schedule.expand()))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("port", 2, "the receiver is not across that port"),
+        ("port", 9, "does not exist"),
+        ("sender", -1, "does not exist"),
+        ("sender", 12, "does not exist"),
+        ("unit", 3, "does not exist"),
+        ("tree", 3, "does not exist"),
+        ("receiver", 12, "the receiver is not across that port"),
+    ],
+)
+def test_a_schedule_with_an_invalid_row_is_neither_expanded_nor_timed_nor_exported(
+    column: str, value: int, problem: str
+) -> None:
+    """Translation on S4,2 computes ports again, so it would repair a wrong port."""
+    schedule = changed(built(("S4,2", "allgather", "nk-multiple", "all")), 3, **{column: value})
+    assert simulate(schedule).violation is not None
+    uses: list[Callable[[], object]] = [
+        schedule.expand,
+        lambda: schedule.translate(1),
+        lambda: timing(schedule),
+        lambda: list(render(schedule, "goal")),
+    ]
+    for use in uses:
+        with refused("in step 1", problem, exit_code=6):
+            use()
+
+
+def test_a_row_between_nodes_that_do_not_exist_is_not_expanded() -> None:
+    schedule = built(("S4,2", "allgather", "nk-multiple", "all"))
+    for rank in (-1, 0):
+        with refused("does not exist", exit_code=6):
+            changed(schedule, 3, sender=-1, receiver=rank).expand()
+
+
+def test_a_schedule_with_an_impossible_number_of_units_is_not_expanded() -> None:
+    with refused("cannot have 25 units"):
+        replace(built(("S4", "alltoall", "exact", "all")), units=25).expand()
+    with refused("units for all 12 sources", exit_code=7):
+        replace(built(("S4,2", "allgather", "nk-multiple", "all")), units=2**29).expand()
 
 
 @given(st.data())

@@ -17,7 +17,7 @@ from starcast.collectives.rows import (
     translate_rows,
 )
 from starcast.support.arrays import frozen_copy
-from starcast.support.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.table import Displayable
 from starcast.support.text import with_article
 from starcast.support.vocabulary import EXPANDED, Collective, Ports, format_arguments
@@ -218,9 +218,14 @@ class Schedule(Displayable):
 
         Args:
             root: rank of the new root; the root of this schedule must be the identity.
+
+        Raises:
+            InputError: the collective cannot have this number of units.
+            RejectedError: a row is invalid, so its image is undefined.
         """
         if root == 0:
             return self
+        self._check_addresses()
         image = self.topology.translation(root)
         rows = translate_rows(self.topology, self.columns, image, self._units_per_node)
         forest = None if self.forest is None else translate_forest(self.forest, root)
@@ -234,7 +239,10 @@ class Schedule(Displayable):
         (source*N + destination)*M + i.
 
         Raises:
-            LimitError: the expanded schedule has more than `MAX_ROWS` rows.
+            InputError: the collective cannot have this number of units.
+            LimitError: the expanded schedule has more than `MAX_ROWS` rows, or unit numbers that
+                exceed int32.
+            RejectedError: a row is invalid, so its images are undefined.
         """
         if not self.symmetric:
             return self
@@ -246,9 +254,60 @@ class Schedule(Displayable):
                 "rows are supported",
                 hint="use the symmetric schedule, a smaller topology or fewer messages",
             )
+        if self.units * nodes > 2**31:
+            raise LimitError(
+                f"{self.id} has {self.units * nodes:,} units for all {nodes:,} sources; at most"
+                f" {2**31:,} units are supported",
+                hint="use fewer units",
+            )
+        self._check_addresses()
         rows = expand_rows(self.topology, self.columns, self.units, self.root, self._units_per_node)
         return self.replace_rows(
             rows, symmetric=False, forest=None, units=self.units * nodes, root=0
+        )
+
+    def _check_addresses(self) -> None:
+        """Check that every row can be translated.
+
+        Translation computes some ports from senders and receivers, so it would repair wrong ports.
+
+        Raises:
+            InputError: the collective cannot have this number of units.
+            RejectedError: a row names a node, port, unit or tree that does not exist, or a receiver
+                that is not across the port.
+        """
+        topology = self.topology
+        if self.collective in ADDRESSED and self.units % topology.endpoints:
+            raise InputError(
+                f"{with_article(self.collective)} on {topology.spec} cannot have {self.units:,}"
+                " units",
+                hint=f"use a multiple of {topology.endpoints:,}",
+            )
+        exists = np.isin(self.port, topology.ports)
+        trees = np.iinfo(np.uint8).max + 1 if self.forest is None else self.forest.trees
+        counts = {"sender": topology.nodes, "unit": self.units, "tree": trees}
+        for name, count in counts.items():
+            column = getattr(self, name)
+            exists &= (column >= 0) & (column < count)
+        across = np.zeros(len(self), dtype=np.int32)
+        port, sender = self.port[exists], self.sender[exists]
+        if len(self) > topology.nodes // 8:
+            # For many rows, a table of all neighbours is much faster.
+            across[exists] = topology.table()[np.searchsorted(topology.ports, port), sender]
+        else:
+            across[exists] = topology.step(port.astype(np.uint8), sender)
+        invalid = np.flatnonzero(~exists | (across != self.receiver))
+        if not len(invalid):
+            return
+        row = int(invalid[0])
+        problem = "the receiver is not across that port"
+        if not exists[row]:
+            problem = "this sender, port, unit or tree does not exist"
+        raise RejectedError(
+            f"{self.id} is invalid: in step {self.step[row]}, node {self.sender[row]} sends unit"
+            f" {self.unit[row]} of tree {self.tree[row]} over port {self.port[row]} to node"
+            f" {self.receiver[row]}, but {problem}",
+            hint="correct the rows of the schedule",
         )
 
     @property

@@ -485,6 +485,7 @@ def build_schedule(
     Raises:
         InputError: a name or an argument is wrong, or the file cannot be read.
         LimitError: the schedule does not fit into memory.
+        RejectedError: a row of the schedule to expand is invalid.
     """
     from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule
