@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import simulator as oracle
-from starcast.collectives import Schedule
+from starcast.collectives import Schedule, schedule_from_columns
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import Fault, Simulation, simulate, simulate_acknowledged
 from support.meeting import refused
@@ -141,3 +141,13 @@ def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]
     same(alike(schedule, faults), simulate(schedule, faults))
+
+
+def test_a_node_that_sends_to_two_children_in_the_same_step_does_not_wait() -> None:
+    rows = {"sender": [0, 0, 1, 1, 2, 2], "port": [2, 3] * 3, "unit": [0, 0, 1, 1, 2, 2]}
+    together = schedule_from_columns({**rows, "step": [1] * 6}, "K3", "allgather")
+    one_by_one = schedule_from_columns({**rows, "step": [1, 2] * 3}, "K3", "allgather")
+    for faults in ([], [2]):
+        simulate_acknowledged(one_by_one, faults)
+        with refused("depth-first"):
+            simulate_acknowledged(together, faults)

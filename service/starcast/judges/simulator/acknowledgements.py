@@ -124,6 +124,11 @@ class _Traversals:
         last_row = np.append(begins[1:], len(rows)) - 1
         self._end_step = rows.step[self._order][last_row].astype(np.int64)
         self._last_beyond = self._find_last_hops_beyond(source[begins])
+        # A hop starts when the previous hop of its traversal is acknowledged, so after its end.
+        is_next = self._traversal_of_hop[1:] == self._traversal_of_hop[:-1]
+        first_step = rows.step[self._order][begins]
+        if (is_next & (first_step[1:] <= self._end_step[:-1])).any():
+            raise self._refusal()
 
     def find_stalled(self, outages: Outages) -> tuple[Mask, Indices, Indices]:
         """Find the traversals that stall because of faults.
