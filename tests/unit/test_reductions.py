@@ -14,7 +14,7 @@ from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.reductions import reverse_schedule
 from starcast.formats import export, read_schedule
-from starcast.topologies import as_topology
+from starcast.topologies import as_topology, memory
 from starcast.trees import forest
 from support.meeting import assert_complete, refused
 from support.simulator_cases import assert_same_verdict, flipped, kept, plan_of
@@ -132,6 +132,18 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
         "step 3: 000 sends unit 0 over port 2 to 010: counted twice: the"
         " arriving sum and the receiver's sum share a contribution"
     )
+
+
+def test_two_rows_do_not_allocate_more_memory_than_the_machine_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A node that sends its sum twice needs sets of contributions, one bit per pair of nodes."""
+    columns = {"step": [1, 2], "sender": [1, 1], "port": [2, 2], "unit": [0, 0], "combine": [1, 1]}
+    reduce = schedule_from_columns(columns, "S6", "reduce")
+    assert simulate(reduce).violation is not None
+    monkeypatch.setattr(memory, "physical", lambda: 100_000)
+    with refused("not enough memory for the sets of contributions of 720 nodes", exit_code=7):
+        simulate(reduce)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

@@ -30,6 +30,7 @@ from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
 from starcast.judges.simulator.rows import Indices, Rows, Violation, repeats_previous
 from starcast.support.arrays import Integers, Mask
 from starcast.support.errors import LimitError
+from starcast.topologies import memory
 
 #: The maximum number of sums, and a lower maximum for schedules with few rows. Without the lower
 #: maximum, a short file whose rows name trees with high numbers could fill the memory.
@@ -265,10 +266,18 @@ def _find_overlap(
 
     Returns:
         The first row whose sum has a contribution that the receiver's sum already has, or None.
+
+    Raises:
+        LimitError: the sets do not fit into memory.
     """
     nodes = postcondition.nodes
     words = -(-nodes // 64)
     at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
+    memory.require(
+        8 * words * nodes * (min(at_once, len(odd)) + 1),
+        f"the sets of contributions of {nodes:,} nodes",
+        "let each node send its sum once, after all sums sent to it, or use a smaller topology",
+    )
     own = np.zeros((nodes, words), dtype=np.uint64)
     endpoint = np.arange(postcondition.endpoints)
     own[endpoint, endpoint // 64] = np.uint64(1) << (endpoint % 64).astype(np.uint64)
