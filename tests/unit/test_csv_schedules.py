@@ -136,6 +136,14 @@ def test_columns_with_invalid_values_are_refused() -> None:
         ({"sender": ["1243x"]}, "the label '1243x'"),
         ({"sender": [0.5]}, "dtype float64"),
         ({"sender": [0, 1]}, "differ in length"),
+        ({"sender": [24], "receiver": [1]}, "S4 has no node of rank 24"),
+        ({"receiver": [24]}, "S4 has no node of rank 24"),
+        ({"port": [5], "receiver": [1]}, "uses port 5, which S4 does not have"),
+        ({"units": 2.7}, "must be an integer, not 2.7"),
+        ({"units": "x"}, "must be an integer, not 'x'"),
+        ({"units": -1}, "needs at least 1 units, not -1"),
+        ({"units": 1, "unit": [1]}, "needs at least 2 units, not 1"),
+        ({"packets": "false"}, "packets must be true or false, not 'false'"),
     ]
     for changes, message in cases:
         columns = {"step": [1], "sender": [0], "port": [2], "unit": [0]} | changes

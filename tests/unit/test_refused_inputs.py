@@ -232,7 +232,10 @@ INVALID = {
     "rows of different lengths": (construction([[1, 2], [3]]), "raised ValueError"),
     "a list that raises": (construction([Raising()]), "raised RuntimeError"),
     "columns that raise": (algorithm({**COLUMNS, "step": Raising()}), "cannot be read"),
-    "a number of units that raises": (algorithm({**COLUMNS, "units": "x"}), "cannot be read"),
+    "a number of units that is text": (
+        algorithm({**COLUMNS, "units": "x"}),
+        "must be an integer, not 'x'",
+    ),
     "a forest that is a number": (
         algorithm({**COLUMNS, "forest": 7}),
         "forest must be a Forest or None",

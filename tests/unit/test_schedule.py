@@ -84,6 +84,7 @@ def test_invalid_columns_and_names_are_refused() -> None:
         ({"step": 1}, "'step' 0 dimensions"),
         ({"step": np.ones((23, 2), dtype=np.int32)}, "'step' 2 dimensions"),
         ({"units": 0}, "broadcast of 0 units 23"),
+        ({"units": 1.5}, "units must be an integer, not 1.5"),
     ]
     for change, named in cases:
         schedule = build("S4", "broadcast", "greedy")

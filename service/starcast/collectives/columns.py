@@ -29,12 +29,13 @@ from starcast.collectives.model import (
     check_lengths,
     check_request,
     checked_column,
+    checked_units,
 )
 from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
 from starcast.support.errors import InputError, LimitError, errors_in, unreadable
 from starcast.support.limited import invalid_utf16, open_lines
-from starcast.support.text import pluralize
+from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
@@ -82,8 +83,8 @@ def schedule_from_columns(
 
     Raises:
         InputError: a column is missing or unknown, the columns differ in length, a value is not an
-            integer or is out of range, a row names a node or port that does not exist, or another
-            argument is invalid.
+            integer or is out of range, a row names a node, port or unit that does not exist, or
+            another argument is invalid.
 
     Example:
         >>> columns = {"step": [1, 2], "sender": ["12", "21"], "port": [2, 2], "unit": [0, 0]}
@@ -100,6 +101,7 @@ def schedule_from_columns(
     arrays: dict[str, Any] = {
         name: _check_column(topology, name, columns[name]) for name in REQUIRED
     }
+    _check_senders(topology, arrays["sender"], arrays["port"])
     derived: dict[str, Any] = {"tree": np.zeros_like(arrays["step"])}
     if "receiver" not in columns:
         derived["receiver"] = _find_receivers(topology, arrays["sender"], arrays["port"])
@@ -109,6 +111,7 @@ def schedule_from_columns(
     if columns.get("combine") is not None:
         arrays["combine"] = _check_column(topology, "combine", columns["combine"])
     check_lengths(arrays)
+    _check_nodes(topology, arrays["receiver"])
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):
         raise InputError(
@@ -117,9 +120,22 @@ def schedule_from_columns(
         )
     rows = Columns(**arrays)
     check_combine(collective, rows.combine)
+    for name in ("packets", "symmetric"):
+        if not isinstance(columns.get(name), bool | np.bool_ | int | np.integer | None):
+            raise InputError(
+                f"{name} must be true or false, not {columns[name]!r}",
+                hint=f"pass True or False, or omit {name}",
+            )
     symmetric = bool(columns.get("symmetric", False))
     units = columns.get("units")
     packets = columns.get("packets")
+    if units is None:
+        units = _least_units(topology, collective, symmetric, rows)
+    elif checked_units(units) < (least := int(rows.unit.max(initial=-1)) + 1):
+        raise InputError(
+            f"{with_article(collective)} with these rows needs at least {least} units, not {units}",
+            hint="pass the number of units, which must exceed the highest unit number",
+        )
     return build_schedule(
         rows,
         topology=topology,
@@ -128,7 +144,7 @@ def schedule_from_columns(
         ports=ports,
         root=root,
         arguments=arguments,
-        units=_least_units(topology, collective, symmetric, rows) if units is None else int(units),
+        units=units,
         packets=_has_packets(rows) if packets is None else bool(packets),
         symmetric=symmetric,
         forest=forest,
@@ -188,11 +204,15 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
     return array.astype(np.int64)
 
 
-def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDArray[np.int32]:
+def _check_nodes(topology: Topology, ranks: Integers) -> None:
+    if len(ranks):
+        topology.node(int(ranks.min()))
+        topology.node(int(ranks.max()))
+
+
+def _check_senders(topology: Topology, sender: Integers, port: Integers) -> None:
     check_lengths({"sender": sender, "port": port})
-    if len(sender):
-        topology.node(int(sender.min()))
-        topology.node(int(sender.max()))
+    _check_nodes(topology, sender)
     wrong = np.flatnonzero(~np.isin(port, topology.ports))
     if len(wrong):
         raise InputError(
@@ -200,6 +220,9 @@ def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDA
             f"{topology.spec} does not have",
             hint=f"use ports from {topology.ports[0]} to {topology.ports[-1]}",
         )
+
+
+def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDArray[np.int32]:
     receiver = topology.step(port.astype(np.uint8), sender)
     alone = np.flatnonzero(receiver == sender)
     if len(alone):

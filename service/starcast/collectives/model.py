@@ -97,8 +97,9 @@ class Schedule(Displayable):
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
-            differ in length, there are rows but no units, the schedule cannot be symmetric, or
-            ``combine`` is missing in a reduction or given in another collective.
+            differ in length, ``units`` is not an integer, there are rows but no units, the schedule
+            cannot be symmetric, or ``combine`` is missing in a reduction or given in another
+            collective.
 
     Example:
         >>> schedule = starcast.schedule("S4", "broadcast", "greedy", segments=2)
@@ -130,6 +131,7 @@ class Schedule(Displayable):
         normalized = {
             "topology": topology,
             "root": topology.root(self.root),
+            "units": checked_units(self.units),
             **self._checked_columns(),
         }
         # The class is frozen, so ordinary assignments to its fields would raise an error.
@@ -473,6 +475,16 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
             hint="use integers" if kinds == "iu" else "use true or false",
         )
     return frozen_copy(column)
+
+
+def checked_units(units: object) -> int:
+    """Return the number of units after checking that it is an integer."""
+    if isinstance(units, bool) or not isinstance(units, int | np.integer):
+        raise InputError(
+            f"the number of units of a schedule must be an integer, not {units!r}",
+            hint="pass the number of units, which must exceed the highest unit number",
+        )
+    return int(units)
 
 
 def describe_schedule(schedule: Schedule) -> dict[str, Any]:
