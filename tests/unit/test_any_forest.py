@@ -56,6 +56,21 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
                 assert slots * (steps - 1) < built.steps <= slots * steps
 
 
+@pytest.mark.parametrize("spec", ["S4", "S4,2", "FT4"])
+@pytest.mark.parametrize("collective", ["broadcast", "allgather", "reduce-scatter", "allreduce"])
+def test_a_forest_is_declared_only_if_the_schedule_has_it(
+    spec: str, collective: Collective
+) -> None:
+    """An expanded schedule has no forest, because every source has its own trees."""
+    network = topology(spec)
+    entry = find_algorithm(collective, "forest")
+    for ports in PORT_MODELS:
+        values = entry.resolve_arguments(network, {"base": "breadth-first"})
+        built = schedule(network, collective, "forest", ports=ports, **values)
+        declared = entry.forest_construction(network, ports, values)
+        assert declared == (None if built.forest is None else "breadth-first")
+
+
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5"])
 @pytest.mark.parametrize("name", ["greedy", "multiple"])
 @pytest.mark.parametrize("ports", ["all", "one"])

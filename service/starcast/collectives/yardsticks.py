@@ -225,7 +225,17 @@ def _build_broadcast(
     return build_pipeline(trees.forest(topology, base, root), ports, segments, packets=True)
 
 
-@_declare("allgather", rows=_count_stream_rows, sources=allgather.count_sources)
+def _allgather_construction(topology: Topology, ports: str, arguments: Arguments) -> str | None:
+    """Return the construction ``base``, or None if the rows of all sources have no common trees."""
+    return str(arguments["base"]) if allgather.count_sources(topology, ports) == 1 else None
+
+
+@_declare(
+    "allgather",
+    rows=_count_stream_rows,
+    sources=allgather.count_sources,
+    forest_construction=_allgather_construction,
+)
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, base: BaseConstruction, segments: Segments
 ) -> Draft:
