@@ -369,7 +369,7 @@ BAD = {
     ),
     "NCCL: a GPU in no device": (system('<gpu dev="0"/>'), "line 3 has a GPU outside of a PCI"),
     "NCCL: no number": (system('<pci class="0x03"/>'), "line 3 has the element 'pci' without"),
-    "NCCL: a bad number": (system('<pci busid="x"/>'), "line 3 has 'x' instead of the number"),
+    "NCCL: a bad number": (system('<pci busid="x"/>'), "line 3 has 'x' instead of a PCI bus id"),
     "NCCL: a GPU twice": (
         system(gpu(1, 0) + "\n" + gpu(1, 1)), "line 4 repeats the bus number of another GPU",
     ),

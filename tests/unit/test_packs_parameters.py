@@ -65,7 +65,7 @@ def bound(written: str, value: object) -> Any:
         ("list of node", "12,21", ["12", "21"]),
         ("list of node", "", []),
         ("link", "12-21", "12-21"),
-        ("list of link", "12-21,2a-a2,2A-A2", ["12-21", "2a-a2", "2a-a2"]),
+        ("list of link", "12-21,2a-a2,2A-A2", ["12-21", "2a-a2", "2A-A2"]),
         ("list of link", [], []),
     ],
 )

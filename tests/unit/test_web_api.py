@@ -346,7 +346,7 @@ def test_errors_are_problem_details_with_a_hint(
         ("/claims/TS.L5.svg", "choose json"),
         ("/claims.svg", "choose json or csv"),
         ("/topologies/S4/labels.csv", "choose json"),
-        ("/topologies/S4/layout/torus.json", "ask for it without a format"),
+        ("/topologies/S4/layout/torus.json", "request it without a format"),
         ("/schedules/S4:broadcast:greedy/rows.svg", "choose json or csv"),
         ("/topologies/S4?format=xml", "choose json or svg"),
     ],
