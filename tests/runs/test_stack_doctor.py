@@ -100,7 +100,7 @@ def test_a_database_without_a_schema_is_reported(own_servers: Settings) -> None:
 @pytest.mark.parametrize(
     ("schema", "check", "words", "advice"),
     [
-        (VERSION, "stores", "the graph belongs to the database another", "ingest again"),
+        (VERSION, "stores", "the graph belongs to the database another", "rebuild --replace"),
         (99, "graph", f"has schema 99, but this starcast needs {VERSION}", "update starcast"),
     ],
 )
