@@ -435,7 +435,7 @@ def test_a_plug_in_must_declare_its_number_of_rows_if_the_default_is_wrong(
         plan("S3", schedules="mine").artifacts[-1].build()
     assert "defect" not in refusal.value.hint
     rows = "rows=lambda topology, arguments: "
-    sources = "sources=lambda topology, ports: topology.nodes"
+    sources = "sources=lambda topology, ports: topology.endpoints"
     assert rows in refusal.value.hint
     assert sources in refusal.value.hint
     load(RING.format(declared=f", {rows} 2 * (topology.nodes - 1), {sources}"))

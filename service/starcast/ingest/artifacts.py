@@ -160,7 +160,7 @@ class Artifact:
                 problem,
                 hint="declare the number of rows in the plug-in: rows=lambda topology, "
                 "arguments: ...; if the schedule lists the rows of all sources, add "
-                "sources=lambda topology, ports: topology.nodes",
+                "sources=lambda topology, ports: topology.endpoints",
             )
         raise StarcastError(problem, hint="this is a defect of starcast: please report it")
 
