@@ -22,6 +22,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from starcast.catalogue import plugins
 from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.parallel import ProcessExecutor, WorkerKilledError
+from starcast.support.text import format_value
 
 #: Time limit in seconds for the start of a new process, which imports slow modules.
 START_SECONDS = 60.0
@@ -135,7 +136,7 @@ class _Worker:
                 raise
             self.kill()
             raise LimitError(
-                f"the computation took longer than {seconds:g} s",
+                f"the computation took longer than {format_value(seconds)} s",
                 hint="request a smaller topology or fewer units, or use the command line",
             ) from None
         except CancelledError:
