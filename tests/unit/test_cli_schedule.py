@@ -126,12 +126,18 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     for fault in ("2134@2", Fault("2134", 2)):
         one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=fault)
         assert one["faults"] == ["2134@2"]
+    one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=5)
+    assert one == lab.simulate_schedule(s4, "broadcast", "greedy", fault=[5])
     lab.export_schedule(s4, "broadcast", "multiple", to="csv").save("mine.csv")
     rejected = lab.profile_schedule(s4, "broadcast", Path("mine.csv"), ports="one")
     assert isinstance(rejected.failure, RejectedError)
     moving = lab.draw_schedule(s4, "broadcast", Path("mine.csv"), animate=True)
     with pytest.raises(InputError, match="an animation cannot be written"):
         moving.save("mine.png")
+    drawn = [lab.draw_schedule(s4, "broadcast", "greedy", step=step) for step in (2, [2])]
+    assert drawn[0].svg == drawn[1].svg
+    with pytest.raises(InputError, match="no step 0"):
+        lab.draw_schedule(s4, "broadcast", "greedy", step=0)
 
 
 def test_labels_with_symbols_from_0_are_read_and_printed(

@@ -372,7 +372,7 @@ class Schedules(Connection):
         collective: CollectiveName,
         algorithm: AlgorithmOrFile,
         *,
-        step: Sequence[int] = (),
+        step: Annotated[int | Sequence[int], Shell(Sequence[int])] = (),
         animate: bool = False,
         chart: bool = False,
         layout: LayoutOption = None,
@@ -412,14 +412,15 @@ class Schedules(Connection):
         """
         from starcast import drawing
 
-        only_one_of(step=bool(step), animate=animate, chart=chart)
+        steps = [step] if isinstance(step, int) else step
+        only_one_of(step=bool(steps), animate=animate, chart=chart)
         only_one_of("remove one of them; a chart has no layout", layout=layout, chart=chart)
         schedule = build_schedule(topology, collective, algorithm, options)
         if animate:
             return Picture(drawing.animate_schedule(schedule, layout), schedule.id, animated=True)
         if chart:
             return Picture(drawing.draw_schedule(schedule), schedule.id)
-        return Picture(drawing.draw_steps(schedule, step or None, layout), schedule.id)
+        return Picture(drawing.draw_steps(schedule, steps or None, layout), schedule.id)
 
     def export_schedule(
         self,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.collectives import Schedule
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation
 
-Faults = Annotated["Sequence[FaultLike] | str | Fault", Shell(Sequence[str])]
+Faults = Annotated["Sequence[FaultLike] | str | int | Fault", Shell(Sequence[str])]
 #: Maximum number of packets that are listed for a critical path; the last packets are listed.
 _MAX_SENDS = 30
 
@@ -307,10 +307,10 @@ class Simulations(Connection):
         return self.simulate_schedule(topology, collective, Path(file), **options)
 
 
-def _faults(faults: "Sequence[FaultLike] | str | Fault") -> "list[Fault]":
+def _faults(faults: "Sequence[FaultLike] | str | int | Fault") -> "list[Fault]":
     from starcast.judges.simulator import Fault
 
-    given = [faults] if isinstance(faults, str | Fault) else faults
+    given = [faults] if isinstance(faults, str | int | Fault) else faults
     parsed = (Fault.parse(each) if isinstance(each, str) else each for each in given)
     return [each if isinstance(each, Fault) else Fault(each) for each in parsed]
 
