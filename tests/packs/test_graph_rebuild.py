@@ -90,6 +90,18 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     assert states(stores) == dict.fromkeys(("S3", *S4), "complete")
 
 
+def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None:
+    """Their rows cannot stay in PostgreSQL without the rows of the topology."""
+    with open_session(stores.engine) as session:
+        session.get_one(models.Materialization, ("topology", "S4")).state = "loading"
+        session.commit()
+    ingest(stores, plan("S3"))
+    assert states(stores) == {"S3": "complete"}
+    assert verify(stores, checksums=True) == []
+    ingest(stores, PLAN)
+    assert verify(stores, checksums=True) == []
+
+
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
     """Return the error that PostgreSQL records for an artifact."""
     with open_session(stores.engine) as session:

@@ -279,9 +279,10 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
-    The stores must be locked. PostgreSQL's record of a deleted artifact remains, with the state
-    ``failed``, if PostgreSQL records the artifact with an error, or as complete and with all
-    artifacts on which it depends. The next rebuild recreates artifacts that were complete.
+    The stores must be locked. An artifact that PostgreSQL records as complete stays recorded, with
+    the state ``failed`` and the error `LOST`, so that the next rebuild recreates it. The exception
+    is an artifact whose topology or forest does not stay recorded. An artifact with a recorded
+    error stays recorded too. The records of all other deleted artifacts are deleted.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -294,6 +295,11 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
             if is_well_formed(artifact.id)
         }
         forest_of = _read_forests(session)
+        table = models.Materialization
+        query = select(table.kind, table.id).where(table.error.in_(RECOVERABLE))
+        kept = {Artifact(kind, artifact_id) for kind, artifact_id in session.execute(query)}
+    # The rows of these artifacts stay in PostgreSQL.
+    kept |= {each for each, state in known.items() if state is LoadState.COMPLETE}
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), [node, *_] in reader.read_artifact_nodes(stores.graph).items():
         # If a schedule exists only in the graph, PostgreSQL does not record its forest.
@@ -306,18 +312,11 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
     # Artifacts that depend on an unusable artifact cannot be used either.
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
-    with stores.session() as session:
-        incomplete = {
-            each
-            for each in deleted
-            if known.get(each) is not LoadState.COMPLETE
-            and _recorded_error(session, each) not in RECOVERABLE
-        }
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
         # The rows of an artifact cannot stay in PostgreSQL if those of its topology or forest go.
         is_lost = known.get(artifact) is LoadState.COMPLETE and not _depends_on(
-            artifact, incomplete, forest_of
+            artifact, deleted - kept, forest_of
         )
         reason = LOST if is_lost else "deleting the remains of an interrupted process"
         reporter.say(f"{artifact.kind} {artifact.id}: {reason}")
