@@ -33,7 +33,8 @@ _UNTRANSLATABLE = "22P05"
 _OTHER_TABLES = "does not have the tables that this starcast expects"
 _LOGIN_HINT = (
     "write the user's password to a file, which STARCAST_POSTGRES_PASSWORD_FILE names (for the "
-    "owner of the tables, STARCAST_POSTGRES_OWNER_PASSWORD_FILE)"
+    "owner of the tables, STARCAST_POSTGRES_OWNER_PASSWORD_FILE); 'starcast up' sets the passwords "
+    "of the embedded PostgreSQL again"
 )
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
 #: The text that psycopg and libpq put before the reason for a failed connection. Before a server's
