@@ -453,7 +453,7 @@ BROKEN_UTF_16 = b"\xff\xfea\x00b"
 
 @pytest.mark.whole
 @pytest.mark.parametrize("file_format", ["csv", "goal"])
-def test_an_invalid_utf_16_schedule_file_is_refused(tmp_path: Path, file_format: str) -> None:
+def test_an_invalid_utf_16_schedule_file_is_refused(tmp_path: Path, file_format: Any) -> None:
     file = tmp_path / "schedule"
     file.write_bytes(BROKEN_UTF_16)
     with refused(f"{file} starts like a UTF-16 file but is not valid UTF-16"):
