@@ -61,6 +61,7 @@ def test_graph_verify_lists_differences_that_graph_rebuild_fixes(
     assert "LINK 1234-2134 (port 2) is missing" in found.out
     assert "error: graph verification found 3 problems" in found.err
     assert "with 'starcast graph rebuild'" in found.err
+    assert "if the graph belongs to another database, check the settings" in found.err
     rows = starcast("graph verify S4 --all --format csv").rows
     assert [row["artifact"] for row in rows] == ["S4", "S4", "S4"]
     problem = "its rows in the graph differ from those of the newly built artifact"

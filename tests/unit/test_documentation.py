@@ -27,7 +27,7 @@ NAMING = (
     ROOT / "CONTRIBUTING.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("architecture", "adding", "claims-how-to", "exact-alltoall")
+        for name in ("architecture", "adding", "claims-how-to", "exact-alltoall", "threat-model")
     ),
     *sorted(DOCS.glob("decisions/0*.md")),
 )

@@ -5,6 +5,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -269,6 +270,17 @@ def test_the_atlahs_dialect_of_goal_differs_only_in_cpus_and_interfaces(
     each = built.topology.degree if built.ports == "all" else 1
     assert used <= {(kind, 2 * port + (kind == "recv")) for kind in ("send", "recv")
                     for port in range(each)}  # fmt: skip
+
+
+def test_goal_files_for_atlahs_are_limited_by_the_number_of_ports_not_by_the_degree(
+    tmp_path: Path,
+) -> None:
+    """The ports of a complete network with 129 nodes of degree 128 have 129 numbers."""
+    complete = starcast.network(list(combinations(range(129), 2)))
+    built = schedule(complete, "broadcast", "forest(base=breadth-first)")
+    with pytest.raises(LimitError, match="has 129 ports; a GOAL file for atlahs supports at most"):
+        export(built, tmp_path / "x.goal", "goal", dialect="atlahs")
+    export(built, tmp_path / "x.goal", "goal")
 
 
 BINOMIAL = """

@@ -109,8 +109,8 @@ ORACLES: dict[str, Callable[[], nx.Graph]] = {
     "CCC4": lambda: cube_connected_cycles(4),
     "BF3": lambda: butterfly(3),
     "BF4": lambda: butterfly(4),
-    "DB2,4": lambda: line_graphs([*product(range(2), repeat=2)], 3),
-    "DB3,2": lambda: line_graphs([*product(range(3), repeat=2)], 1),
+    "DB2,4": lambda: line_graphs([*product(range(2), range(2))], 3),
+    "DB3,2": lambda: line_graphs([*product(range(3), range(3))], 1),
     "KZ2,3": lambda: line_graphs([(u, v) for u in range(3) for v in range(3) if u != v], 2),
     "KZ3,2": lambda: line_graphs([(u, v) for u in range(4) for v in range(4) if u != v], 1),
     "GP8,3": nx.moebius_kantor_graph,
@@ -321,6 +321,7 @@ def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
     [
         ("mesh4X5", "did you mean 'Mesh4x5'?"),
         ("T4", "write T4x4 or T4x4x4 for a torus; "),
+        ("mesh.csv", "use a spec or the name of a stored network, because no file is read here: "),
         ("Foo", "'starcast topology families' lists all families; to read a file, use its path; "),
     ],
 )

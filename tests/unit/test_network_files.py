@@ -195,6 +195,7 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.csv", "# head\na,b\nb,b\n", "line 3: a link joins 'b' to itself"),
         ("x.txt", "a b\nc d\ne f\n", "the network is not connected: it has 3 connected components"),
         ("x.txt", "a b\n\nb\n", "line 3 has 1 value instead of two nodes"),
+        ("x.csv", "source,target\n", "the network has no links"),
         ("x.csv", "a,b\n,c\n", "line 2 has 2 values instead of two nodes"),
         ("x.csv", 'a,b\n"b,c\n', "line 3 is not CSV"),
         ("x.txt", "0 1 5\n1 2 6\n", "line 1 has 3 values"),
@@ -468,6 +469,23 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
     }  # fmt: skip
     for name, (content, words) in unused.items():
         assert reported(content, name) == [f"{name[0]} does not use all data of {name}: {words}"]
+
+
+def test_weights_that_no_link_has_are_reported(read: Any) -> None:
+    for content, name in (("a b\nb c\n", "x.txt"), ("graph { a -- b }", "x.dot"), ("Bg", "x.g6")):
+        lines: list[str] = []
+        made = read(content, name, weights="capacity", reporter=ProgressLines(lines.append))
+        assert made.capacities is None
+        assert lines == [f"no link of {made.spec} has a weight, so `weights` has no effect"]
+    assert read("a b 2\nb c 3\n", "x.txt", weights="capacity").capacities is not None
+
+
+def test_the_error_for_an_unknown_unit_shows_valid_values(read: Any) -> None:
+    for name, value, example in (("capacity", "100Gbit", "100Gbps"), ("latency", "3 min", "5us")):
+        with refused(f"has the {name} '{value}', which is not a number") as refusal:
+            read(f"from,to,{name}\na,b,{value}\nb,c,3\n", "x.csv")
+        assert f"such as {example}" in refusal.value.hint
+        assert "remove" not in refusal.value.hint
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Schedule files written by other programs: GOAL, spreadsheet CSV, and files with any suffix."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -332,6 +333,13 @@ def test_the_format_can_be_specified_and_an_error_names_the_detected_format(tmp_
     with refused("sends, line 1 has no column 'step'") as refusal:
         lab.import_schedule(file, topology="Q3", collective="broadcast")
     assert "was read as csv" in refusal.value.hint
+    reader, writer = os.pipe()
+    os.write(writer, MPI.encode())
+    os.close(writer)
+    with refused("line 1 has no column 'step'") as refusal:
+        read_schedule(f"/dev/fd/{reader}", "Q3", "broadcast")
+    assert "was read as csv" in refusal.value.hint
+    os.close(reader)
     with refused("unknown schedule file format 'xml'"):
         read_schedule(file, "Q3", "broadcast", file_format="xml")  # type: ignore[arg-type]
 
@@ -445,7 +453,7 @@ BROKEN_UTF_16 = b"\xff\xfea\x00b"
 
 @pytest.mark.whole
 @pytest.mark.parametrize("file_format", ["csv", "goal"])
-def test_an_invalid_utf_16_schedule_file_is_refused(tmp_path: Path, file_format: str) -> None:
+def test_an_invalid_utf_16_schedule_file_is_refused(tmp_path: Path, file_format: Any) -> None:
     file = tmp_path / "schedule"
     file.write_bytes(BROKEN_UTF_16)
     with refused(f"{file} starts like a UTF-16 file but is not valid UTF-16"):

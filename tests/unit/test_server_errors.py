@@ -75,6 +75,14 @@ def test_a_connection_error_is_classified_by_the_form_of_the_servers_message(
         assert error.exit_code == 4
 
 
+def test_the_hint_for_a_refused_login_names_the_password_files_of_user_and_owner() -> None:
+    sentence = 'password authentication failed for user "lab_owner"'
+    hint = described(psycopg.OperationalError(FAILED + sentence)).hint
+    assert "STARCAST_POSTGRES_PASSWORD_FILE" in hint
+    assert "STARCAST_POSTGRES_OWNER_PASSWORD_FILE" in hint
+    assert "'starcast up' sets the passwords of the embedded PostgreSQL" in hint
+
+
 def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
     text = (
         'connection is bad: connection to server on socket "/tmp/password role/.s.PGSQL.5432"'

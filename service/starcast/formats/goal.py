@@ -49,11 +49,11 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     topology = schedule.topology
     # For ATLAHS, each direction of a port has its own CPU and interface.
     limit = MAX_INTERFACES // 2 if dialect == "atlahs" else MAX_INTERFACES
-    if schedule.ports == "all" and topology.degree > limit:
+    if schedule.ports == "all" and topology.port_count > limit:
         raise LimitError(
-            f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} "
+            f"{topology.spec} has {topology.port_count} ports; a GOAL file for {dialect} "
             f"supports at most {limit}",
-            hint="use a topology of smaller degree, or the port model one",
+            hint="use a topology with fewer ports, or the port model one",
         )
     packets = Packets(executed)
     columns = packets.columns()

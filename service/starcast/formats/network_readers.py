@@ -252,16 +252,17 @@ def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
             columns = names.index(first), names.index(second)
             break
     else:
-        columns = 0, 1
-        if len(names) != 2 or not all(
+        numbers = [
             word.isdigit() and not name.isdigit()
             for _, words in rows[1:]
             for name, word in zip(names, words, strict=False)
-        ):
+        ]
+        if len(names) != 2 or not numbers or not all(numbers):
             return None
+        columns = 0, 1
     heads = {rows[0][1][column] for column in columns}
     nodes = {words[column] for _, words in rows[1:] for column in columns if column < len(words)}
-    return None if heads & nodes or not nodes else columns
+    return None if heads & nodes else columns
 
 
 def _read_adjacency(file: GraphFile) -> LinkList:

@@ -75,7 +75,7 @@ def read_schedule(
     try:
         return READERS[name](path, topology, collective, ports, root)
     except (InputError, LimitError) as error:
-        if recognized or not Path(path).is_file():
+        if recognized or Path(path).is_dir() or not Path(path).exists():
             raise
         hint = f"{error.hint}; the file was read as {name}: {_FROM}"
         raise type(error)(error.message, hint=hint) from None

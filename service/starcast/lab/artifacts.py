@@ -543,7 +543,7 @@ class Artifacts(Connection):
         failure = RejectedError(
             f"graph verification found {pluralize(len(found), 'problem')}",
             hint="repair all data of starcast with 'starcast graph rebuild', which keeps other "
-            "data",
+            "data; if the graph belongs to another database, check the settings of both servers",
         )
         return Table(problems.columns, problems.rows, failure=failure)
 

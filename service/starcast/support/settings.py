@@ -293,7 +293,7 @@ def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
     suggestion = f"; did you mean '{nearest}'?" if nearest else ""
     return InputError(
         f"the setting '{name}' is invalid: {message}{suggestion}",
-        hint=f"see 'starcast config'; sources are flags, {PREFIX}* variables and {config_file()}",
+        hint=f"correct its source: a flag, a {PREFIX}* variable or {config_file()}",
     )
 
 

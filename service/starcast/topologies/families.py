@@ -21,6 +21,7 @@ from starcast.support.vocabulary import (
     LABEL_CHARACTERS,
     SPEC,
     SPEC_CHARACTERS,
+    is_network_path,
 )
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import (
@@ -334,6 +335,11 @@ def topology(spec: str) -> Topology:
 
 def _explain_unknown(text: str) -> str:
     """Return the hint for an unknown spec: a corrected spec, or the specs of a similar family."""
+    if is_network_path(text):
+        return (
+            "use a spec or the name of a stored network, because no file is read here: 'starcast"
+            " topology add' stores the network of a file; in Python, `starcast.network` reads it"
+        )
     digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
     beginning = "" if is_network_spec(text) else text[:digit].lower()
     similar = {_letters(entry).lower(): _letters(entry) for entry in FAMILIES.values()}

@@ -112,6 +112,8 @@ def build_network(
         capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
         source=source,
     )
+    if weights and not any("weight" in values for values in links.link_attributes):
+        report(f"no link of {network.spec} has a weight, so `weights` has no effect", reporter)
     if merged := len(listed) - len(pairs) * (1 + both_ways):
         count = pluralize(merged, "parallel link was", "parallel links were")
         report(f"{count} merged in {network.spec}; their capacities add up", reporter)
@@ -319,6 +321,7 @@ _UNITS = {
         "ns": Fraction(1, 1000), "ps": Fraction(1, 10**6),
     },
 }  # fmt: skip
+_EXAMPLES = {"capacity": "100Gbps, 25 Gbit/s or 64 GB/s", "latency": "5us or 0.5 ms"}
 #: Names of latency units, by the number of units per microsecond.
 _TIME_UNITS = {1: "microseconds", 1000: "nanoseconds", 10**6: "picoseconds"}
 
@@ -396,15 +399,14 @@ def _read_numbers(
         try:
             quantity, has_unit = read_quantity(value, name)
         except ValueError:
-            given = f"no {name}"
+            given, hint = f"no {name}", f"add a {name} to every link, or remove it from all links"
             if value not in (None, ""):
                 given = (
-                    f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits"
+                    f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits, "
+                    "or has an unknown unit"
                 )
-            raise InputError(
-                f"{_at(links, number)}has {given}",
-                hint=f"add a {name} to every link, or remove it from all links",
-            ) from None
+                hint = f"write a number, or a number with a unit, such as {_EXAMPLES[name]}"
+            raise InputError(f"{_at(links, number)}has {given}", hint=hint) from None
         if quantity < 0 or (name == "capacity" and not quantity):
             raise InputError(
                 f"{_at(links, number)}has the {name} {value}",

@@ -31,6 +31,11 @@ _NO_RIGHT = "42501"
 _CONNECTION_FAILURE = "08006"
 _UNTRANSLATABLE = "22P05"
 _OTHER_TABLES = "does not have the tables that this starcast expects"
+_LOGIN_HINT = (
+    "write the user's password to a file, which STARCAST_POSTGRES_PASSWORD_FILE names (for the "
+    "owner of the tables, STARCAST_POSTGRES_OWNER_PASSWORD_FILE); 'starcast up' sets the passwords "
+    "of the embedded PostgreSQL again"
+)
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
 #: The text that psycopg and libpq put before the reason for a failed connection. Before a server's
 #: message, it ends with the severity (in the server's language), a colon and two spaces.
@@ -54,7 +59,7 @@ _LOGIN_FORMS = {
 # fmt: off
 _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
     ("28", UnavailableError, "refuses the login of '{user}'",
-     "write the user's password to a file, which STARCAST_POSTGRES_PASSWORD_FILE names"),
+     _LOGIN_HINT),
     ("3D000", UnavailableError, "has no database '{database}'", "create it: createdb {database}"),
     (_NO_RIGHT, UnavailableError, "refuses '{user}'",
      "log in as another role: {writer} may store and delete, {owner} may migrate"),
