@@ -150,6 +150,12 @@ def test_sizes_are_sorted_by_n_then_k() -> None:
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
+def test_a_claim_that_includes_the_size_below_the_usual_ones_fails_there() -> None:
+    sizes = family_sizes("star", 4, 4, 4, least=2)
+    result = verdict_of(lambda check: check.true("n > 2", check.n > 2), sizes)
+    assert (result.verdict, result.sizes) == ("fails", ("S2", "S3", "S4"))
+
+
 def test_sizes_with_the_smallest_n_or_an_extreme_k_count_as_degenerate() -> None:
     assert [is_degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
         True, False, True, True, False, True, False,

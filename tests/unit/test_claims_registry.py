@@ -78,6 +78,10 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("deep = 6", "deap = 6", ":12: the table of sizes of claim MINE.X1 has the"),
         ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4,9"]',
          ":12: claim MINE.X1: "),
+        ("deep = 6", 'deep = 6, omit = ["S4,9"]', ":12: claim MINE.X1: "),
+        ("deep = 6", 'deep = 6, beyond = ["S4"]',
+         ":12: claim MINE.X1: the size S4 is both within and beyond the claim"),
+        ("deep = 6", "deep = 6, least = 5", ":12: claim MINE.X1: the level quick has no sizes"),
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
@@ -113,6 +117,7 @@ def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadC
         ('only = ["S4"]', "S4", "S4"),
         ('quick = ["P4"], full = ["P5", "P6"]', "P4 P5 P6", "P4 P5 P6"),
         ('quick = ["P4"], deep = ["P5"]', "P4", "P4 P5"),
+        ('quick = ["P4", "P4"], full = ["P4", "P5"]', "P4 P5", "P4 P5"),
     ],
 )
 def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
