@@ -278,13 +278,13 @@ def test_the_option_plugin_accepts_the_folder_of_a_pack(
 
 
 def test_a_new_pack_is_created_but_never_overwritten(starcast: Starcast, tmp_path: Path) -> None:
-    folder = tmp_path / "a" / "ring-paper"
-    result = starcast(f"claims new {folder}")
+    folder = tmp_path / "a b" / "ring-paper"
+    result = starcast("claims new", folder)
     assert (result.code, result.out) == (0, f"{folder}\n")
-    assert f"--plugin {folder} claims check RINGPAPER" in result.err
+    assert f"--plugin '{folder}' claims check RINGPAPER" in result.err
     assert list(load(folder)) == ["RINGPAPER.diameter", "RINGPAPER.children"]
     for name, problem in ((folder, "already exists"), (tmp_path / "2026", "has no letters")):
-        result = starcast(f"claims new {name}")
+        result = starcast("claims new", name)
         assert result.code == 2
         assert problem in result.err
 
