@@ -217,12 +217,24 @@ def test_a_plug_in_whose_package_cannot_be_imported_is_refused(
         plugins.load([])
 
 
-def test_a_check_that_raises_an_exception_is_reported_with_its_line(pack: Path) -> None:
-    edit(pack / "checks.py", "3 * (check.n - 1) // 2", "check.n // 0")
+@pytest.mark.parametrize(
+    ("measured", "reason"),
+    [
+        ("check.n // 0", "Z"),
+        ("exit()", "SystemExit"),
+        ("check.forest('gredy')", "unknown construction 'gredy'"),
+        ("check.equal(check.n, 1, 1)", "TypeError: the first argument must be text"),
+        ("check.distances().fill(0)", "ValueError: assignment destination is read-only"),
+    ],
+)
+def test_a_check_that_raises_an_exception_is_reported_with_its_line(
+    measured: str, reason: str, pack: Path
+) -> None:
+    edit(pack / "checks.py", "3 * (check.n - 1) // 2", measured)
     load(pack)
     for jobs in (1, 2):
         with pytest.raises(
-            InputError, match=r"checks.py:17: .*of MYPAPER.diameter failed on S\d: Z"
+            InputError, match=rf"checks.py:17: .*of MYPAPER.diameter failed on S\d: {reason}"
         ):
             verify.verify_claims(select_claims(["MYPAPER"]), jobs=jobs)
 

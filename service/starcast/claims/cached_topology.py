@@ -16,6 +16,7 @@ from starcast.collectives import algorithm as collectives
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.records import checkers
+from starcast.support.arrays import freeze
 from starcast.topologies import Topology, topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import construction as trees
@@ -30,7 +31,7 @@ _SEED = 1997
 
 
 class ObjectCache:
-    """Cache of the objects that checks use; each object is created once.
+    """Cache of the objects that checks use; each object is created once. Arrays are read-only.
 
     Every new object passes through `intercept`. Mutation tests override `intercept` to corrupt
     objects.
@@ -50,15 +51,17 @@ class ObjectCache:
         """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
-            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
-                claim cannot be checked). The kind ``array`` also contains other results that take
-                long to compute and that several checks need.
+            kind: ``forest``, ``schedule``, ``simulation`` or ``array``. The kind ``array`` also
+                contains other results that take long to compute and that several checks need.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """
         full_key = (kind, *key)
         if full_key not in self._objects:
             value = self.intercept(kind, key, create())
+            if isinstance(value, np.ndarray):
+                # A check that changes an array must not change the evidence of other checks.
+                freeze(value)
             self._objects[full_key] = value
             # `simulation` identifies a schedule by this key, so that a mutated schedule does not
             # get the simulation of its original.

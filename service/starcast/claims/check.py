@@ -360,6 +360,8 @@ class ClaimCheck(CachedTopology):
         if counterexample is not None:
             place = {name: _plain(value) for name, value in counterexample.items()}
             counterexample = {**self._size(), **place}
+        if not isinstance(what, str):
+            raise TypeError(f"the first argument must be text that names the quantity, not {what}")
         artifact_id = artifact if isinstance(artifact, str) else artifact.id
         compared = 0 if relation == "absent" else measured.size
         finding = Finding(what, relation, compared, _summary(measured), counterexample, artifact_id)
