@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from starcast import StarcastError, check, topology
@@ -114,6 +115,24 @@ def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
 def test_a_claim_is_not_checkable_if_only_empty_arrays_were_compared() -> None:
     result = verdict_of(lambda check: check.equal("nodes", [], []))
     assert (result.verdict, result.detail) == ("not checkable", "Nothing was compared.")
+
+
+@pytest.mark.parametrize(
+    ("measured", "stated"),
+    [
+        ([2**63 + 1, -1], [2**63, -1]),
+        ([2**53 + 1, 0.5], [2**53, 0.5]),
+        (2**53 + 1, 2.0**53),
+        (np.array([2**53 + 1]), np.array([2.0**53])),
+    ],
+)
+def test_huge_integers_are_compared_exactly(measured: Any, stated: Any) -> None:
+    assert verdict_of(lambda check: check.equal("number", measured, stated)).verdict == "fails"
+    assert verdict_of(lambda check: check.equal("number", measured, measured)).verdict == "holds"
+
+
+def test_an_absent_subject_without_a_reason_is_not_checkable() -> None:
+    assert verdict_of(lambda check: check.absent("an algorithm", "")).verdict == "not checkable"
 
 
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
