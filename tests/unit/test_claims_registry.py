@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from starcast_papers.common import lower_bound_counts
 
-from starcast import topology
+from starcast import network, topology
 from starcast.claims import catalogue, registry
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
 from starcast.claims.catalogue import Claim, Paper
@@ -172,6 +172,25 @@ def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
     list(lower_bound_counts.catalogue_schedules(network, "allgather", "all", (0,)))
     assert "ring" not in requested
     assert "necklace" in requested
+
+
+@pytest.mark.parametrize("spec", ["RR20,3,1", "FT4"])
+def test_the_diameter_of_a_network_is_not_only_the_distance_from_its_first_node(spec: str) -> None:
+    network = CachedTopology(topology(spec), ObjectCache())
+    assert network.diameter == topology(spec).diameter
+
+
+def test_a_port_without_a_link_does_not_count_as_a_neighbour() -> None:
+    square_with_a_leaf = CachedTopology(
+        network([(0, 1), (1, 2), (2, 3), (3, 0), (0, 4)]), ObjectCache()
+    )
+    assert square_with_a_leaf.degrees.tolist() == [3, 2, 2, 2, 1]
+
+
+def test_switches_have_no_messages_that_are_divided_into_units() -> None:
+    check = ClaimCheck(topology("FT4"), ObjectCache())
+    execution = registry.execute(check, "allgather", "greedy")
+    assert (execution.units_per_message, execution.share) == (1, execution.steps)
 
 
 def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:

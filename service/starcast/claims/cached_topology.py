@@ -156,7 +156,10 @@ class CachedTopology:
     @property
     @cached
     def neighbours(self) -> Ranks:
-        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``."""
+        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``.
+
+        Across a port without a link, a node is its own neighbour.
+        """
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
@@ -206,19 +209,22 @@ class CachedTopology:
         """The number of different neighbours of every node, int64 ``[nodes]``."""
         # Equal neighbours are adjacent after sorting, so every change of value adds a neighbour.
         changes = np.diff(np.sort(self.neighbours, axis=0), axis=0)
-        return np.asarray(1 + np.count_nonzero(changes, axis=0))
+        lacks_link = (self.neighbours == self.ranks).any(axis=0)
+        return np.asarray(1 + np.count_nonzero(changes, axis=0) - lacks_link)
 
     def profile(self, root: int = 0) -> NDArray[np.int64]:
         """Return the number of nodes at each distance 0, 1, .. from the root, int64."""
         return np.bincount(self.distances(root)).astype(np.int64)
 
     @property
+    @cached
     def diameter(self) -> int:
-        """The largest distance from the identity.
-
-        This distance is the diameter, because the topologies are node-symmetric (claim TS.size).
-        """
-        return int(self.distances().max())
+        """The largest distance between two endpoints, found by breadth-first searches."""
+        if self.topology.has_translations:
+            # From every node, the largest distance is the same.
+            return int(self.distances().max())
+        endpoints = range(self.topology.endpoints)
+        return max(int(search(self.neighbours, node)[endpoints].max()) for node in endpoints)
 
     @property
     def distance_sum(self) -> int:
