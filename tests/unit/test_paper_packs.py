@@ -237,6 +237,8 @@ def test_a_check_that_raises_an_exception_is_reported_with_its_line(
             InputError, match=rf"checks.py:17: .*of MYPAPER.diameter failed on S\d: {reason}"
         ):
             verify.verify_claims(select_claims(["MYPAPER"]), jobs=jobs)
+    with pytest.raises(InputError, match=r"checks.py:17: the check of MYPAPER.diameter failed"):
+        starcast.check("MYPAPER.diameter", sizes=["S4"])
 
 
 def test_a_claim_whose_check_compares_nothing_is_not_checkable(pack: Path) -> None:

@@ -32,8 +32,8 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
         The verdict, with the smallest counterexample of a claim that fails.
 
     Raises:
-        InputError: the claim or the level is unknown, or the claim does not apply to one of the
-            sizes.
+        InputError: the claim or the level is unknown, the claim does not apply to one of the sizes,
+            or a check of your own paper pack raised an exception.
         LimitError: a size does not fit into memory.
 
     Example:
@@ -43,7 +43,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
     claim = catalogue.find_claim(claim_id)
     objects = ObjectCache()
     evidence = [
-        run_check(part, spec, objects)
+        _run_check(part, spec, objects)
         for part in _resolve_conjunctions([claim])
         for spec in requested_sizes(part, level, sizes)
     ]
