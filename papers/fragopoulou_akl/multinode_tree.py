@@ -244,7 +244,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
     m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
     m[schedule.receiver] = clusters_before * (check.n - 1) + schedule.port - 1
-    return Numbering(m, "the house's numbering", schedule)
+    return Numbering(m, "starcast's numbering", schedule)
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:

@@ -350,7 +350,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
     forest = check.forest(construction)
     for j in check.ports:
         used = np.equal(forest.parent_port, j).any(axis=0)
-        what = f"parent across {j}, in the house's trees"
+        what = f"parent across {j}, in starcast's trees"
         check.equal(what, used, above[:, j - 1], node=check.ranks, of=forest)
 
 
@@ -369,7 +369,7 @@ def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
         forest = check.forest(construction, root=root)
         dimensions = range(1, check.n + 1)
         used = [np.equal(forest.parent_port, j).any(axis=0) for j in dimensions]
-        what = "parent in the house's trees"
+        what = "parent in starcast's trees"
         check.equal(what, np.stack(used, axis=1), at_root, **place, of=forest)
 
 

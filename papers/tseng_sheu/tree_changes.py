@@ -373,7 +373,7 @@ def time_on_any_tree(check: ClaimCheck) -> None:
     """
     trees = sample_trees(check)
     detour = tree_with_detour(check)
-    what = "trees of height D_n that are not greedy are looked at"
+    what = "trees of height D_n that are not greedy are checked"
     check.equal(what, detour is not None, check.n > 4)
     if detour is not None:
         check_detour(check, detour)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from starcast import StarcastError, check, topology
@@ -116,6 +117,24 @@ def test_a_claim_is_not_checkable_if_only_empty_arrays_were_compared() -> None:
     assert (result.verdict, result.detail) == ("not checkable", "Nothing was compared.")
 
 
+@pytest.mark.parametrize(
+    ("measured", "stated"),
+    [
+        ([2**63 + 1, -1], [2**63, -1]),
+        ([2**53 + 1, 0.5], [2**53, 0.5]),
+        (2**53 + 1, 2.0**53),
+        (np.array([2**53 + 1]), np.array([2.0**53])),
+    ],
+)
+def test_huge_integers_are_compared_exactly(measured: Any, stated: Any) -> None:
+    assert verdict_of(lambda check: check.equal("number", measured, stated)).verdict == "fails"
+    assert verdict_of(lambda check: check.equal("number", measured, measured)).verdict == "holds"
+
+
+def test_an_absent_subject_without_a_reason_is_not_checkable() -> None:
+    assert verdict_of(lambda check: check.absent("an algorithm", "")).verdict == "not checkable"
+
+
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
     with pytest.raises(StarcastError) as raised:
         check("ts.l5-paths")
@@ -148,6 +167,12 @@ def test_sizes_are_sorted_by_n_then_k() -> None:
         "S5",
     )
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
+
+
+def test_a_claim_that_includes_the_size_below_the_usual_ones_fails_there() -> None:
+    sizes = family_sizes("star", 4, 4, 4, least=2)
+    result = verdict_of(lambda check: check.true("n > 2", check.n > 2), sizes)
+    assert (result.verdict, result.sizes) == ("fails", ("S2", "S3", "S4"))
 
 
 def test_sizes_with_the_smallest_n_or_an_extreme_k_count_as_degenerate() -> None:

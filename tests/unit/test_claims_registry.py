@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from starcast_papers.common import lower_bound_counts
 
-from starcast import topology
+from starcast import network, topology
 from starcast.claims import catalogue, registry
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
 from starcast.claims.catalogue import Claim, Paper
@@ -66,7 +66,13 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
          ":12: claim MINE.X1: the sizes have keys that exclude each"),
         ("deep = 6", "deep = 60000", ":12: 'deep' of the table of sizes of claim MINE.X1: "),
         ("Mine 2026", "\udcff", ":2: line 2 is not valid UTF-8"),
-        ("[[claim]]", "[claim]", ":5: 'claim' of the file: "),
+        ("[[claim]]", "[claim]", ":5: 'claim' of the file: begin each claim with [[claim]]"),
+        (FILE, 'claim = ["a"]\n[paper]\ncitation = "A"\nyear = 1',
+         ":1: 'claim' of the file: begin each claim with [[claim]]"),
+        ("quick = 4", 'quick = "S4"', ":12: 'quick' of the table of sizes of claim MINE.X1: write"),
+        ('"Mine 2026"', '" "', ":2: 'citation' of the paper: it is empty"),
+        ("MINE.X1", "MINE X1", ":6: 'id' of claim MINE X1: write the paper's key, a dot, and"),
+        ("year =", 'authors = "Ada"\nyear =', ":3: 'authors' of the paper: write a list"),
         ("[[claim]]", "[[claims]]", ":5: the file has the unknown key 'claims'"),
         ("MINE.X1", "NK.L1", ":6: the id of claim 'NK.L1' does not begin with 'MINE.'"),
         ("notation =", "words =", ":11: claim MINE.X1 has the unknown key 'words'"),
@@ -78,6 +84,10 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("deep = 6", "deap = 6", ":12: the table of sizes of claim MINE.X1 has the"),
         ('family = "star", quick = 4, full = 5, deep = 6', 'only = ["S4,9"]',
          ":12: claim MINE.X1: "),
+        ("deep = 6", 'deep = 6, omit = ["S4,9"]', ":12: claim MINE.X1: "),
+        ("deep = 6", 'deep = 6, beyond = ["S4"]',
+         ":12: claim MINE.X1: the size S4 is both within and beyond the claim"),
+        ("deep = 6", "deep = 6, least = 5", ":12: claim MINE.X1: the level quick has no sizes"),
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
@@ -113,6 +123,7 @@ def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadC
         ('only = ["S4"]', "S4", "S4"),
         ('quick = ["P4"], full = ["P5", "P6"]', "P4 P5 P6", "P4 P5 P6"),
         ('quick = ["P4"], deep = ["P5"]', "P4", "P4 P5"),
+        ('quick = ["P4", "P4"], full = ["P4", "P5"]', "P4 P5", "P4 P5"),
     ],
 )
 def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
@@ -161,6 +172,25 @@ def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
     list(lower_bound_counts.catalogue_schedules(network, "allgather", "all", (0,)))
     assert "ring" not in requested
     assert "necklace" in requested
+
+
+@pytest.mark.parametrize("spec", ["RR20,3,1", "FT4"])
+def test_the_diameter_of_a_network_is_not_only_the_distance_from_its_first_node(spec: str) -> None:
+    network = CachedTopology(topology(spec), ObjectCache())
+    assert network.diameter == topology(spec).diameter
+
+
+def test_a_port_without_a_link_does_not_count_as_a_neighbour() -> None:
+    square_with_a_leaf = CachedTopology(
+        network([(0, 1), (1, 2), (2, 3), (3, 0), (0, 4)]), ObjectCache()
+    )
+    assert square_with_a_leaf.degrees.tolist() == [3, 2, 2, 2, 1]
+
+
+def test_switches_have_no_messages_that_are_divided_into_units() -> None:
+    check = ClaimCheck(topology("FT4"), ObjectCache())
+    execution = registry.execute(check, "allgather", "greedy")
+    assert (execution.units_per_message, execution.share) == (1, execution.steps)
 
 
 def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:

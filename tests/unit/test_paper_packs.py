@@ -217,14 +217,28 @@ def test_a_plug_in_whose_package_cannot_be_imported_is_refused(
         plugins.load([])
 
 
-def test_a_check_that_raises_an_exception_is_reported_with_its_line(pack: Path) -> None:
-    edit(pack / "checks.py", "3 * (check.n - 1) // 2", "check.n // 0")
+@pytest.mark.parametrize(
+    ("measured", "reason"),
+    [
+        ("check.n // 0", "Z"),
+        ("exit()", "SystemExit"),
+        ("check.forest('gredy')", "unknown construction 'gredy'"),
+        ("check.equal(check.n, 1, 1)", "TypeError: the first argument must be text"),
+        ("check.distances().fill(0)", "ValueError: assignment destination is read-only"),
+    ],
+)
+def test_a_check_that_raises_an_exception_is_reported_with_its_line(
+    measured: str, reason: str, pack: Path
+) -> None:
+    edit(pack / "checks.py", "3 * (check.n - 1) // 2", measured)
     load(pack)
     for jobs in (1, 2):
         with pytest.raises(
-            InputError, match=r"checks.py:17: .*of MYPAPER.diameter failed on S\d: Z"
+            InputError, match=rf"checks.py:17: .*of MYPAPER.diameter failed on S\d: {reason}"
         ):
             verify.verify_claims(select_claims(["MYPAPER"]), jobs=jobs)
+    with pytest.raises(InputError, match=r"checks.py:17: the check of MYPAPER.diameter failed"):
+        starcast.check("MYPAPER.diameter", sizes=["S4"])
 
 
 def test_a_claim_whose_check_compares_nothing_is_not_checkable(pack: Path) -> None:
@@ -278,13 +292,13 @@ def test_the_option_plugin_accepts_the_folder_of_a_pack(
 
 
 def test_a_new_pack_is_created_but_never_overwritten(starcast: Starcast, tmp_path: Path) -> None:
-    folder = tmp_path / "a" / "ring-paper"
-    result = starcast(f"claims new {folder}")
+    folder = tmp_path / "a b" / "ring-paper"
+    result = starcast("claims new", folder)
     assert (result.code, result.out) == (0, f"{folder}\n")
-    assert f"--plugin {folder} claims check RINGPAPER" in result.err
+    assert f"--plugin '{folder}' claims check RINGPAPER" in result.err
     assert list(load(folder)) == ["RINGPAPER.diameter", "RINGPAPER.children"]
     for name, problem in ((folder, "already exists"), (tmp_path / "2026", "has no letters")):
-        result = starcast(f"claims new {name}")
+        result = starcast("claims new", name)
         assert result.code == 2
         assert problem in result.err
 

@@ -16,6 +16,7 @@ from starcast.collectives import algorithm as collectives
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.records import checkers
+from starcast.support.arrays import freeze
 from starcast.topologies import Topology, topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import construction as trees
@@ -30,7 +31,7 @@ _SEED = 1997
 
 
 class ObjectCache:
-    """Cache of the objects that checks use; each object is created once.
+    """Cache of the objects that checks use; each object is created once. Arrays are read-only.
 
     Every new object passes through `intercept`. Mutation tests override `intercept` to corrupt
     objects.
@@ -50,15 +51,17 @@ class ObjectCache:
         """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
-            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent`` (reasons why a
-                claim cannot be checked). The kind ``array`` also contains other results that take
-                long to compute and that several checks need.
+            kind: ``forest``, ``schedule``, ``simulation`` or ``array``. The kind ``array`` also
+                contains other results that take long to compute and that several checks need.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """
         full_key = (kind, *key)
         if full_key not in self._objects:
             value = self.intercept(kind, key, create())
+            if isinstance(value, np.ndarray):
+                # A check that changes an array must not change the evidence of other checks.
+                freeze(value)
             self._objects[full_key] = value
             # `simulation` identifies a schedule by this key, so that a mutated schedule does not
             # get the simulation of its original.
@@ -153,7 +156,10 @@ class CachedTopology:
     @property
     @cached
     def neighbours(self) -> Ranks:
-        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``."""
+        """The ranks of the neighbours of all nodes, int32 ``[ports, nodes]``.
+
+        Across a port without a link, a node is its own neighbour.
+        """
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
@@ -203,19 +209,22 @@ class CachedTopology:
         """The number of different neighbours of every node, int64 ``[nodes]``."""
         # Equal neighbours are adjacent after sorting, so every change of value adds a neighbour.
         changes = np.diff(np.sort(self.neighbours, axis=0), axis=0)
-        return np.asarray(1 + np.count_nonzero(changes, axis=0))
+        lacks_link = (self.neighbours == self.ranks).any(axis=0)
+        return np.asarray(1 + np.count_nonzero(changes, axis=0) - lacks_link)
 
     def profile(self, root: int = 0) -> NDArray[np.int64]:
         """Return the number of nodes at each distance 0, 1, .. from the root, int64."""
         return np.bincount(self.distances(root)).astype(np.int64)
 
     @property
+    @cached
     def diameter(self) -> int:
-        """The largest distance from the identity.
-
-        This distance is the diameter, because the topologies are node-symmetric (claim TS.size).
-        """
-        return int(self.distances().max())
+        """The largest distance between two endpoints, found by breadth-first searches."""
+        if self.topology.has_translations:
+            # From every node, the largest distance is the same.
+            return int(self.distances().max())
+        endpoints = range(self.topology.endpoints)
+        return max(int(search(self.neighbours, node)[endpoints].max()) for node in endpoints)
 
     @property
     def distance_sum(self) -> int:

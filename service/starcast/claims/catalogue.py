@@ -92,7 +92,8 @@ def family_sizes(
         full: largest n for the level ``full``; ``quick`` if that is larger.
         deep: largest n for the level ``deep``; the n for ``full`` if that is larger.
         least: smallest n (default: 3; 2 for hypercubes).
-        beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1).
+        beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1; none if ``least``
+            includes this size).
         omit: sizes to omit, such as ``S7,5``.
 
     Example:
@@ -107,12 +108,10 @@ def family_sizes(
         specs = (spec for n in range(start, greatest + 1) for spec in _specs(family, n))
         return tuple(spec for spec in specs if spec not in omitted)
 
-    return Sizes(
-        up_to(quick),
-        up_to(max(quick, full)),
-        up_to(max(quick, full, deep)),
-        (below,) if beyond is None else tuple(beyond),
-    )
+    deepest = up_to(max(quick, full, deep))
+    if beyond is None:
+        beyond = () if below in deepest else (below,)
+    return Sizes(up_to(quick), up_to(max(quick, full)), deepest, tuple(beyond))
 
 
 def only(*specs: str) -> Sizes:
@@ -359,7 +358,8 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
 
     Raises:
         InputError: the notation or the sizes are missing, the sizes do not have one of the
-            permitted forms, or a size does not name a topology.
+            permitted forms, a size does not name a topology, a size is both within and beyond the
+            claim, or the level quick has no sizes.
     """
     given = entry.sizes
     if entry.conjunction:
@@ -383,7 +383,8 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         if not added[0] or any(isinstance(each, int) for each in added):
             raise InputError("no sizes are given", hint='write sizes = { only = ["S4", "S5"] }')
         lists = accumulate(added, lambda before, more: (*before, *more))
-        sizes = Sizes(*lists)._replace(beyond=given.beyond or ())
+        distinct = (tuple(dict.fromkeys(specs)) for specs in lists)
+        sizes = Sizes(*distinct)._replace(beyond=given.beyond or ())
     else:
         if given.family not in FAMILIES or not all(isinstance(each, int) for each in levels):
             raise InputError(
@@ -392,8 +393,16 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
                 hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or lists',
             )
         sizes = family_sizes(**given.model_dump(exclude={"only"}))
-    for spec in (*sizes.beyond, *sizes.deep):
+    for spec in (*sizes.beyond, *sizes.deep, *given.omit):
         topology(spec)
+        # The verdict would not depend on a size that is listed by mistake as beyond the claim.
+        if spec in sizes.beyond and spec in sizes.deep:
+            raise InputError(
+                f"the size {spec} is both within and beyond the claim",
+                hint=f"remove {spec} from `beyond`, or from the other sizes",
+            )
+    if not sizes.quick:
+        raise InputError("the level quick has no sizes", hint="increase `quick`, or omit less")
     return sizes
 
 

@@ -200,6 +200,9 @@ def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) ->
     # Pydantic's location may end with alternatives of a type or positions in a list, which are
     # omitted here.
     *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
+    if isinstance(key, int):
+        # The claim itself is not a table.
+        key = place.pop()
     noun, table = "the file", cast("type[_Table]", _Document)
     match place:
         case ["paper"]:
@@ -216,7 +219,24 @@ def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) ->
     if details["type"] == "missing":
         return _error(path, text, f"{noun} has no '{key}'", place)
     message = details["msg"].removeprefix("Value error, ")
+    message = _MESSAGES.get(key) or _MESSAGES.get(details["type"], message)
     return _error(path, text, f"'{key}' of {noun}: {message}", (*place, key))
+
+
+_LEVEL_MESSAGE = "write the largest n, from 1 to 100, or a list of topologies"
+#: Replacements of pydantic's messages that mention Python objects or patterns, by the key or by
+#: pydantic's error type.
+_MESSAGES = {
+    "quick": _LEVEL_MESSAGE,
+    "full": _LEVEL_MESSAGE,
+    "deep": _LEVEL_MESSAGE,
+    "claim": "begin each claim with [[claim]]",
+    "id": "write the paper's key, a dot, and letters, digits, dots, hyphens or underscores",
+    "key": "write only capital letters from A to Z",
+    "tuple_type": "write a list",
+    "model_type": "write a table",
+    "too_short": "it is empty",
+}
 
 
 def _error(

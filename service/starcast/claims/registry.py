@@ -234,7 +234,7 @@ class Execution(NamedTuple):
         """The number of units into which each source's message is divided."""
         schedule = self.schedule
         has_one_source = schedule.collective == "broadcast" or schedule.symmetric
-        return schedule.units // (1 if has_one_source else schedule.topology.nodes)
+        return schedule.units // (1 if has_one_source else schedule.topology.endpoints)
 
     @property
     def share(self) -> Fraction:

@@ -14,7 +14,7 @@ from starcast.claims.catalogue import Claim, size_order, sort_sizes
 from starcast.claims.check import ClaimCheck, Evidence
 from starcast.claims.verdict import Verdict, by_claim, claim_verdict, conjunction_verdict
 from starcast.support import parallel
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import memory, topology
@@ -32,8 +32,8 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
         The verdict, with the smallest counterexample of a claim that fails.
 
     Raises:
-        InputError: the claim or the level is unknown, or the claim does not apply to one of the
-            sizes.
+        InputError: the claim or the level is unknown, the claim does not apply to one of the sizes,
+            or a check of your own paper pack raised an exception.
         LimitError: a size does not fit into memory.
 
     Example:
@@ -43,7 +43,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
     claim = catalogue.find_claim(claim_id)
     objects = ObjectCache()
     evidence = [
-        run_check(part, spec, objects)
+        _run_check(part, spec, objects)
         for part in _resolve_conjunctions([claim])
         for spec in requested_sizes(part, level, sizes)
     ]
@@ -343,6 +343,13 @@ def _judge(claim: Claim, evidence: Mapping[str, Sequence[Evidence]]) -> Verdict:
 def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
     try:
         return run_check(claim, spec, objects)
+    except (InputError, RejectedError) as error:
+        # A mistake in a check, such as an unknown construction, is reported with its line.
+        place = next(filter(None, (packs.locate(error, pack) for pack in packs.loaded())), "")
+        if not place or error.message.startswith(place):
+            raise
+        reason = f"{place}: the check of {claim.id} failed on {spec}: {error.message}"
+        raise type(error)(reason, hint=error.hint) from error
     except StarcastError:
         raise
     except MemoryError:
@@ -350,7 +357,8 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
             f"memory was exhausted while verifying {claim.id} on {spec}",
             hint="use fewer `jobs`, or smaller `sizes`",
         ) from None
-    except Exception as error:
+    # SystemExit is also caught: sys.exit() in a check would end the command as if it had succeeded.
+    except (Exception, SystemExit) as error:
         reason = f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}"
         for pack in packs.loaded():
             if place := packs.locate(error, pack):

@@ -1,5 +1,6 @@
 """The operations on the papers' claims: list, show and verify them, and report on verdicts."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
@@ -335,8 +336,9 @@ class Claims(Connection):
         from starcast.claims.pack_file import write_template
 
         key = write_template(folder)
+        plugin = shlex.quote(str(folder))
         self.reporter.say(
-            f"edit the files, then run 'starcast --plugin {folder} claims check {key} --no-store'"
+            f"edit the files, then run 'starcast --plugin {plugin} claims check {key} --no-store'"
         )
         return folder
 

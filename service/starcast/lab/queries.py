@@ -1,6 +1,7 @@
 """The operations on Cypher queries: list, show, run and check them, and create query files."""
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -333,12 +334,13 @@ class Queries(Connection):
 
         packs = self.settings.packs
         path = write_template(name, folder or next(iter(packs), Path()))
+        file = shlex.quote(str(path))
         self.reporter.say(
-            f"edit the file, then run 'starcast query check {path}' and 'starcast query run {path}'"
+            f"edit the file, then run 'starcast query check {file}' and 'starcast query run {file}'"
         )
         root = path.parent.parent.absolute()
         if root not in packs:
-            folders = os.pathsep.join(map(str, [*packs, root]))
+            folders = shlex.quote(os.pathsep.join(map(str, [*packs, root])))
             self.reporter.say(f"to run the query by name, set STARCAST_PACKS={folders}")
         return path
 
