@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from html import unescape
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -358,6 +359,26 @@ def test_formats_that_a_resource_does_not_have_are_refused(
     assert problem["status"] == 422
     assert problem["detail"].startswith("this resource has no format '")
     assert problem["hint"] == hint
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        (
+            "api/v1/simulate?schedule=S4:broadcast:multiple&faults=1234",
+            "did you mean 'fault'?",
+        ),
+        ("api/v1/compare.csv?name=e1&where=topology=S5", "use only name, across, condition,"),
+        ("api/v1/forests?topolgy=S4", "did you mean 'topology'?"),
+        ("api/v1/health?limit=1", "omit it"),
+        ("compare?name=e1&where=topology=S5", "use only name, across, condition,"),
+    ],
+)
+def test_unknown_parameters_are_refused(client: TestClient, path: str, hint: str) -> None:
+    response = client.get(f"/{path}")
+    assert response.status_code == 422
+    assert "this resource has no parameter" in unescape(response.text)
+    assert hint in unescape(response.text)
 
 
 def test_every_kind_of_error_has_an_http_status() -> None:
