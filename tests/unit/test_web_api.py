@@ -31,11 +31,12 @@ from starcast.records import Proof, shipped_folder, shipped_record
 from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
+from starcast.support.vocabulary import Format
 from starcast.trees.construction import forest_from_id
 from starcast.web import computations, models
 from starcast.web.api import experiments
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
-from starcast.web.api.responses import Paging, resource_url
+from starcast.web.api.responses import MAX_ITEMS, Paging, resource_url
 from starcast.web.app import create_app
 from starcast.web.guard import _split_suffix
 from starcast.web.service import Service
@@ -296,6 +297,15 @@ def test_the_next_page_of_a_resource_whose_name_ends_like_a_format_has_a_url() -
     request.url.path, request.app.state.service.published = f"{API}/experiments/e1.csv", ()
     page = Paging(request, None, 1).page([{"run": 1}, {"run": 2}], "run")
     assert page.next == "e1.csv.json?limit=1&after=1"
+
+
+def test_a_csv_file_contains_all_items_unless_the_request_has_a_limit() -> None:
+    rows = [{"run": number} for number in range(MAX_ITEMS + 1)]
+    request = Mock(query_params=QueryParams())
+    request.url.path, request.app.state.service.published = f"{API}/experiments/e1", ()
+    assert Paging(request, output=Format.CSV).page(rows, "run").items == rows
+    assert Paging(request, "9", 2, Format.CSV).page(rows, "run").items == rows[10:12]
+    assert Paging(request).page(rows, "run").items == rows[:MAX_ITEMS]
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,8 @@ class Paging:
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
         after: the key of the last item on the previous page; None for the first page.
-        limit: the maximum number of items on a page.
+        limit: the maximum number of items on a page; by default `MAX_ITEMS` or, in CSV, all items,
+            because a CSV file has no URL of a next page.
         output: the format of the response.
     """
 
@@ -103,8 +104,13 @@ class Paging:
             Query(max_length=500, description="key of the last item on the previous page"),
         ] = None,
         limit: Annotated[
-            int, Query(ge=1, le=MAX_ITEMS, description="maximum number of items on a page")
-        ] = MAX_ITEMS,
+            int | None,
+            Query(
+                ge=1,
+                le=MAX_ITEMS,
+                description=f"maximum number of items on a page (default: {MAX_ITEMS:,}; CSV: all)",
+            ),
+        ] = None,
         output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request
@@ -131,7 +137,8 @@ class Paging:
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so all items are on one page.
         is_published = bool(self._request.app.state.service.published)
-        end = len(rows) if is_published else start + self._limit
+        is_whole = is_published or (self.output == Format.CSV and self._limit is None)
+        end = len(rows) if is_whole else start + (self._limit or MAX_ITEMS)
         shown = list(rows[start:end])
         following = None
         if end < len(rows):
