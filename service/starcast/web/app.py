@@ -303,7 +303,8 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         **presentation.page_values(table.comparison, profiles),
         command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
-        chosen={name: next(iter(values), "") for name, values in chosen.items()},
+        # The form has a field per value, because it would otherwise drop the second condition.
+        chosen={name: values or [""] for name, values in chosen.items()},
         allowed_across=ALLOWED_ACROSS,
         state=urlencode([(name, value) for name, value in given.multi_items() if value]),
     )
