@@ -447,6 +447,17 @@ def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: 
     expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
 
 
+def test_a_click_anywhere_in_the_box_of_a_node_selects_the_node(open_page: Open) -> None:
+    page = open_page("S4")
+    for label in topology("S4").labels()[:6].tolist():
+        box = node(page, label).locator("rect").bounding_box()
+        assert box
+        for x in (box["x"] + 3, box["x"] + box["width"] - 3):
+            page.keyboard.press("Escape")
+            page.mouse.click(x, box["y"] + box["height"] / 2)
+            expect(page.locator("#selection code")).to_have_text(label)
+
+
 def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
     page = open_page("S4", "layout=torus&schedule=broadcast:multiple&step=1")
     ends = [node(page, label).bounding_box() for label in ("1234", "2134")]
