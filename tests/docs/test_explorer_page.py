@@ -16,6 +16,7 @@ from matplotlib.image import imread
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from oracles.reductions import Sums
+from starcast import network
 from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule, name_schedule
 from starcast.judges.simulator import Fault, simulate
@@ -79,6 +80,17 @@ def test_small_topologies_are_drawn_as_svg_with_a_label_for_every_node(
     names = page.eval_on_selector_all("[data-node]", "nodes => nodes.map(n => n.dataset.node)")
     assert names == topology(spec).labels().tolist()
     assert spoken(page) == names
+
+
+def test_labels_of_different_lengths_fit_into_their_boxes(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = network([("Mo", "Trondheim"), ("Trondheim", "Oslo"), ("Oslo", "Mo")])
+    monkeypatch.setitem(PAGES, built.spec, ([], []))
+    page = open_page(built.spec)
+    widths = "node => [...node.querySelectorAll('text, rect')].map(part => part.getBBox().width)"
+    for box, text in page.eval_on_selector_all("[data-node]", f"all => all.map({widths})"):
+        assert 0 < text < box
 
 
 def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
@@ -433,6 +445,17 @@ def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: 
     expect(page.locator("#schedule-options")).to_be_hidden()
     expect(page.locator("[aria-label*='goes without']")).to_have_count(0)
     expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
+
+
+def test_a_click_anywhere_in_the_box_of_a_node_selects_the_node(open_page: Open) -> None:
+    page = open_page("S4")
+    for label in topology("S4").labels()[:6].tolist():
+        box = node(page, label).locator("rect").bounding_box()
+        assert box
+        for x in (box["x"] + 3, box["x"] + box["width"] - 3):
+            page.keyboard.press("Escape")
+            page.mouse.click(x, box["y"] + box["height"] / 2)
+            expect(page.locator("#selection code")).to_have_text(label)
 
 
 def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:

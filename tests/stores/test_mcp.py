@@ -219,6 +219,12 @@ REFUSED = [
     ("show_topology", {"topology": 5}, "topology"),
     ("show_topology", {}, "topology"),
     ("simulate_schedule", _broadcast("S4", "rows.csv"), "tools do not read files"),
+    (
+        "simulate_schedule",
+        _broadcast("S4", "multiple", faults=["1234-2134"]),
+        "has no parameter 'faults'; did you mean 'fault'? use only topology, collective,",
+    ),
+    ("topologies", {"topology": "S4"}, "has no parameter 'topology'; omit it"),
     ("compare", {"names": ["nobody"]}, "no experiment 'nobody'"),
 ]
 

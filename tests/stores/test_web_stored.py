@@ -173,6 +173,17 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
     assert problem.status_code in {404, 422}
 
 
+def test_the_form_of_a_comparison_keeps_all_conditions(client: TestClient, filled: Lab) -> None:
+    sizes = {run["message_bytes"] for run in filled.runs(experiment="ours")}
+    values = [*(f"condition=message_bytes={size}" for size in sizes), "across=t_s", "across=t_c"]
+    page = client.get(f"/compare?name=ours&name=theirs&{'&'.join(values)}").text
+    assert page.count('name="condition"') == len(sizes) > 1
+    assert all(f'name="condition" value="message_bytes={size}"' in page for size in sizes)
+    assert page.count('<select name="across">') == 2
+    for axis in ("t_s", "t_c"):
+        assert page.count(f'<option value="{axis}" selected>') == 1
+
+
 def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     claim = get(client, "/claims/TS.L5")
     assert (claim["verdict"], claim["run"]) == ("holds", 1)

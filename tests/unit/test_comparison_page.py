@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
@@ -14,6 +15,7 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 from starcast.comparison import crossovers, plots, presentation
 from starcast.comparison.compare import Comparison, compare
@@ -412,6 +414,32 @@ def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:
         assert axes.get_title("left") == (
             "broadcast on S5, all-port, synchronous\n$T_s$ = 100, $T_c$ = 1"
         )
+
+
+def test_long_titles_and_legends_are_folded_to_the_width_of_the_plot() -> None:
+    comparison = three(
+        topology="S10", root="centre", ports="one", execution="asynchronous",
+        t_s=Fraction(1, 10**29), faults=("2134567890", "1234567890-2134567890@12"),
+    )  # fmt: skip
+    (panel,) = panels(comparison)
+    panel = replace(panel, curves=tuple(
+        replace(curve, label=f"{curve.label} (an experiment with a long name)")
+        for curve in panel.curves
+    ))  # fmt: skip
+    styles = plots.make_styles(curve.label for curve in panel.curves)
+    figure = plots.compose(2 * [partial(plots.plot_times, panel, styles, [])])
+    figure.draw_without_rendering()
+    (above, below), (legend, last) = figure.axes, figure.legends
+    title = below.get_title("left")
+    texts = below.findobj(Text)
+    boxes = [text.get_window_extent() for text in texts if text.get_text() == title]
+    boxes += [legend.get_window_extent(), last.get_window_extent()]
+    assert len(boxes) == 3
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert "asynchronous" in title
+    assert last.get_window_extent().y0 >= 0
+    lowest = legend.get_window_extent().y0
+    assert above.get_window_extent().y0 > lowest > boxes[0].y1 > below.get_window_extent().y1
 
 
 def test_a_comparison_without_anything_to_plot_is_refused() -> None:

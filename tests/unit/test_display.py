@@ -10,6 +10,7 @@ from starcast import Forest, drawing, forest, schedule, topology
 from starcast.drawing.schedules import count_units
 from starcast.support.errors import RejectedError
 from starcast.support.table import Displayable
+from support.colour_vision import COLOUR_VISION, smallest_distance
 from support.fix_plugins import load_examples
 from support.read_svg import SVG, Picture
 from support.workers import run_program
@@ -132,3 +133,17 @@ assert shown._repr_svg_().startswith('<svg')
 assert 'starcast.drawing' in sys.modules
 """
     run_program(code)
+
+
+def test_the_numbers_in_a_chart_are_legible_in_the_colours_of_all_ports() -> None:
+    picture = Picture(drawing.draw_schedule(schedule("K8", "alltoall", "greedy"))).root
+    cells = [rect for rect in picture.iter(f"{SVG}rect") if rect.get("fill-opacity")]
+    inks = {text.get("y"): text.get("fill", "") for text in picture.iter(f"{SVG}text")}
+    assert len(cells) == 7
+    for cell in cells:
+        share = float(cell.get("fill-opacity", 0))
+        colour = bytes.fromhex(cell.get("fill", "")[1:])
+        shade = bytes(round(255 + share * (part - 255)) for part in colour).hex()
+        middle = float(cell.get("y", 0)) + float(cell.get("height", 0)) / 2
+        ink = inks[f"{middle + 4.2:.1f}".removesuffix(".0")]
+        assert smallest_distance([f"#{shade}", ink], COLOUR_VISION["normal"]) > 40

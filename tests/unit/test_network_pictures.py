@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from starcast import forest, schedule, simulate, topology
+from starcast import forest, network, schedule, simulate, topology
 from starcast.drawing import (
     READABLE,
     animate_schedule,
@@ -17,9 +18,9 @@ from starcast.drawing import (
     draw_trees,
     style,
 )
-from starcast.drawing.layouts import layout
+from starcast.drawing.layouts import layout, layouts
 from starcast.drawing.networks import Frame
-from starcast.drawing.scene import ACCENT
+from starcast.drawing.scene import ACCENT, CHARACTER
 from starcast.support.errors import InputError, LimitError
 from support.read_svg import SVG, Picture, strokes
 
@@ -189,6 +190,22 @@ def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
                 away = points(*stroke.curves) - box.center
                 inside = (np.abs(away.real) < 18) & (np.abs(away.imag) < 9)
                 assert not inside.any(), (ends, label)
+
+
+def test_long_labels_neither_overlap_nor_leave_the_drawing() -> None:
+    long = "x" * 40
+    links = [("a", f"b{long}"), (f"b{long}", f"c{long}"), (f"c{long}", "a"), ("a", "d")]
+    for name in layouts(network(links)):
+        Picture(draw_topology(network(links), name)).check_places()
+
+
+def test_captions_of_narrow_panels_do_not_overlap() -> None:
+    path = network([(str(node), str(node + 1)) for node in range(6)])
+    picture = Picture(draw_steps(schedule(path, "broadcast", "greedy-matching"), layout="levels"))
+    texts = [text for text in picture.root.iter(f"{SVG}text") if "busy" in (text.text or "")]
+    ends = [(float(text.get("x", 0)), CHARACTER * len(text.text or "")) for text in texts]
+    assert len(ends) == 6
+    assert all(start + width < other for (start, width), (other, _) in pairwise(ends))
 
 
 @pytest.mark.parametrize(("spec", "layout"), [("FQ4", "levels"), ("HX3x4", None)])

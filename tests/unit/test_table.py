@@ -79,6 +79,16 @@ def test_columns_of_mixed_values_become_text_in_polars() -> None:
     assert values.to_polars()["value"].to_list()[:3] == ["/tmp", "bolt", "3"]
 
 
+@pytest.mark.parametrize("others", [[], [2.5], [None, 1]])
+def test_huge_integers_become_floats_in_polars(others: list[float | None]) -> None:
+    times: list[float | None] = [4 * 10**60, -(2**127), *others]
+    assert Table.of([{"time": time} for time in times], ["time"]).to_polars()["time"].to_list() == [
+        4e60, -(2.0**127), *others,
+    ]  # fmt: skip
+    exact = Table.of([{"time": 10**30}], ["time"])
+    assert exact.to_polars()["time"].to_list() == [10**30]
+
+
 def test_an_empty_table_keeps_its_columns() -> None:
     empty = Table.of([], COLUMNS)
     assert empty.to_polars().columns == list(empty.to_pandas().columns) == list(COLUMNS)

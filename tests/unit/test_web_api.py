@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from html import unescape
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -30,11 +31,12 @@ from starcast.records import Proof, shipped_folder, shipped_record
 from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
+from starcast.support.vocabulary import Format
 from starcast.trees.construction import forest_from_id
 from starcast.web import computations, models
 from starcast.web.api import experiments
 from starcast.web.api.problems import KINDS, MEDIA_TYPE
-from starcast.web.api.responses import Paging, resource_url
+from starcast.web.api.responses import MAX_ITEMS, Paging, resource_url
 from starcast.web.app import create_app
 from starcast.web.guard import _split_suffix
 from starcast.web.service import Service
@@ -297,6 +299,15 @@ def test_the_next_page_of_a_resource_whose_name_ends_like_a_format_has_a_url() -
     assert page.next == "e1.csv.json?limit=1&after=1"
 
 
+def test_a_csv_file_contains_all_items_unless_the_request_has_a_limit() -> None:
+    rows = [{"run": number} for number in range(MAX_ITEMS + 1)]
+    request = Mock(query_params=QueryParams())
+    request.url.path, request.app.state.service.published = f"{API}/experiments/e1", ()
+    assert Paging(request, output=Format.CSV).page(rows, "run").items == rows
+    assert Paging(request, "9", 2, Format.CSV).page(rows, "run").items == rows[10:12]
+    assert Paging(request).page(rows, "run").items == rows[:MAX_ITEMS]
+
+
 @pytest.mark.parametrize(
     ("path", "status", "kind"),
     [
@@ -358,6 +369,26 @@ def test_formats_that_a_resource_does_not_have_are_refused(
     assert problem["status"] == 422
     assert problem["detail"].startswith("this resource has no format '")
     assert problem["hint"] == hint
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        (
+            "api/v1/simulate?schedule=S4:broadcast:multiple&faults=1234",
+            "did you mean 'fault'?",
+        ),
+        ("api/v1/compare.csv?name=e1&where=topology=S5", "use only name, across, condition,"),
+        ("api/v1/forests?topolgy=S4", "did you mean 'topology'?"),
+        ("api/v1/health?limit=1", "omit it"),
+        ("compare?name=e1&where=topology=S5", "use only name, across, condition,"),
+    ],
+)
+def test_unknown_parameters_are_refused(client: TestClient, path: str, hint: str) -> None:
+    response = client.get(f"/{path}")
+    assert response.status_code == 422
+    assert "this resource has no parameter" in unescape(response.text)
+    assert hint in unescape(response.text)
 
 
 def test_every_kind_of_error_has_an_http_status() -> None:

@@ -16,6 +16,7 @@ import mcp_types
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resources import FileResource
+from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from starcast.cli import operations
@@ -24,7 +25,7 @@ from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
 from starcast.support.table import Table
-from starcast.support.text import dump_json
+from starcast.support.text import did_you_mean, dump_json
 from starcast.support.vocabulary import PATH_SUFFIXES
 from starcast.web.workers import Workers
 
@@ -64,20 +65,26 @@ def serve(settings: Settings) -> None:
         settings: the settings that name the servers.
     """
     workers = Workers(seconds=settings.timeout + _EXTRA_SECONDS)
-    server = MCPServer(
-        "starcast", instructions=_INSTRUCTIONS, version=version("starcast"), log_level="WARNING"
-    )
+    tools: list[Tool] = []
     for operation in TOOLS:
 
         def run(given: dict[str, Any], name: str = operation.__name__) -> str:
             return workers.run(_perform, settings, name, given)
 
-        tool = _make_tool(operation, run)
-        server.add_tool(
-            tool,
+        tool = _StrictTool.from_function(
+            _make_tool(operation, run),
             structured_output=False,
             annotations=mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )
+        tool.parameters["additionalProperties"] = False
+        tools.append(tool)
+    server = MCPServer(
+        "starcast",
+        instructions=_INSTRUCTIONS,
+        version=version("starcast"),
+        log_level="WARNING",
+        tools=tools,
+    )
     for page in PAGES:
         path = data_folder("docs") / f"{page}.md"
         title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
@@ -89,6 +96,26 @@ def serve(settings: Settings) -> None:
         server.run()
     finally:
         workers.close()
+
+
+class _StrictTool(Tool):
+    """A tool that refuses unknown parameters, which the SDK would ignore."""
+
+    async def run(self, arguments: dict[str, Any], *others: Any, **options: Any) -> Any:
+        """Run the tool.
+
+        Raises:
+            ToolError: the tool lacks one of the parameters, or the operation failed.
+        """
+        known = self.parameters["properties"]
+        for name in arguments:
+            if name not in known:
+                choice = f"use only {', '.join(known)}" if known else "omit it"
+                raise ToolError(
+                    f"the tool {self.name} has no parameter '{name}';"
+                    f" {did_you_mean(name, known)}{choice}"
+                )
+        return await super().run(arguments, *others, **options)
 
 
 def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:

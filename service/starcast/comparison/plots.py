@@ -6,6 +6,7 @@ regardless of the user's matplotlib settings.
 """
 
 import logging
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -55,10 +56,12 @@ _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), 
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Sizes in inches, for one column of a paper. First line: the size of the axes and the surrounding
-# margins. Second line: the height of a legend line, the length of the line sample in a legend, and
-# the width of a character.
+# margins; the margin above the axes has room for a title of two lines. Second line: the height of a
+# legend line, the length of the line sample in a legend, and the width of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
+#: Height of a line of a title in inches, and maximum numbers of characters in a line.
+_TITLE_LINE, _TITLE_CHARACTERS, _LEGEND_CHARACTERS = 0.14, 44, 45
 #: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
 #: The marker of a crossover, and the share of the plot width that a crossover's number needs.
@@ -221,10 +224,15 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return the title of a plot, in two lines: collective and network, then the machine."""
+    """Return the title of a plot: lines with the collective and network, then with the machine."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
-    return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
+    machine = f"$T_s$ = {start_up}, $T_c$ = {byte}"
+    return "\n".join(_fold(line, _TITLE_CHARACTERS) for line in (question, machine))
+
+
+def _fold(text: str, characters: int) -> str:
+    return textwrap.fill(text, characters, break_on_hyphens=False)
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
@@ -246,28 +254,31 @@ def _power_of_ten(value: float) -> str:
 def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
     """Return a figure with the plots one below the other, each with its legend below it.
 
-    A legend has as many columns as fit. Positions are computed here, because matplotlib's layouts
-    would draw everything twice.
+    A legend has as many columns as fit, and long labels are folded. Positions are computed here,
+    because matplotlib's layouts would draw everything twice.
     """
     # pyplot would open a window system and keep every figure in memory.
     figure = Figure()
     FigureCanvasAgg(figure)
-    panels: list[tuple[Axes, list[Any], list[Any], int, float]] = []
+    panels: list[tuple[Axes, list[Any], list[str], int, float, float]] = []
     with _settings():
         for plot in plots:
             axes = figure.add_subplot(label=str(len(panels)))
             axes.grid(visible=True)
             plot(axes)
             handles, labels = axes.get_legend_handles_labels()
-            character = _LEGEND_CHARACTER * max(map(len, labels))
+            labels = [_fold(label, _LEGEND_CHARACTERS) for label in labels]
+            lines = "\n".join(labels).split("\n")
+            character = _LEGEND_CHARACTER * max(map(len, lines))
             columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + character)))
-            below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
-            panels.append((axes, handles, labels, columns, below))
-        total = sum(_TOP + _HEIGHT + below for *_, below in panels)
+            below = _BOTTOM + _LEGEND_LINE * -(-len(lines) // columns)
+            top = _TOP + _TITLE_LINE * max(axes.get_title("left").count("\n") - 1, 0)
+            panels.append((axes, handles, labels, columns, top, below))
+        total = sum(top + _HEIGHT + below for *_, top, below in panels)
         figure.set_size_inches(_WIDTH, total)
         bottom = total
-        for axes, handles, labels, columns, below in panels:
-            bottom -= _TOP + _HEIGHT + below
+        for axes, handles, labels, columns, top, below in panels:
+            bottom -= top + _HEIGHT + below
             width = 1 - (_LEFT + _RIGHT) / _WIDTH
             axes.set_position((_LEFT / _WIDTH, (bottom + below) / total, width, _HEIGHT / total))
             figure.legend(
@@ -297,7 +308,7 @@ def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
         # The geometric mean is the middle on a logarithmic axis.
         middle = ((low * high) ** 0.5, 1)
         axes.annotate(
-            _ranges(numbers), middle, xycoords=("data", "axes fraction"), ha="center", va="bottom"
+            _ranges(numbers), middle, xycoords=("data", "axes fraction"), ha="center", va="top"
         )
     left, right = axes.get_xlim()
     for label, spot in _clusters(rings, log10(right / left)):

@@ -25,6 +25,7 @@ from starcast.drawing.layouts import (
 from starcast.drawing.scene import (
     ACCENT,
     BOX_HEIGHT,
+    CHARACTER,
     FAINT,
     GAP,
     INK,
@@ -92,7 +93,7 @@ class Frame:
         points = layout(topology, self.layout, root).astype(np.float64) @ np.array([1, 1j])
         gap = nearest_distance(points)
         extent = complex(np.ptp(points.real), np.ptp(points.imag))
-        box = complex(box_width(self.labels[0]), BOX_HEIGHT)
+        box = complex(box_width(max(self.labels, key=len)), BOX_HEIGHT)
         # In a quotient, several nodes have the same position, so boxes would cover each other.
         has_boxes = panels == 1 and topology.nodes <= READABLE and self.layout != "quotient"
         if has_boxes:
@@ -189,7 +190,8 @@ class Frame:
         if root is not None:
             width = 2.0 if self._radius else 2.5
             nodes[root] = nodes[root]._replace(outline=INK, outline_width=width)
-        return Panel(strokes, nodes, self._size.real, self._size.imag, caption, colour)
+        width = max(self._size.real, CHARACTER * len(caption))
+        return Panel(strokes, nodes, width, self._size.imag, caption, colour)
 
     def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[StrokeCurve]:
         """Return the curve of a link, or two curves if the link crosses the border of the torus."""

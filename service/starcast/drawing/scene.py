@@ -25,7 +25,8 @@ from starcast.topologies.cayley import CayleyGraph
 #: Maximum number of nodes in a readable drawing with labels; S5 has 120 nodes.
 READABLE = 128
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+BLACK = "#000000"
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", BLACK)
 _DASHES = ("", "6 3", "2 2")
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 #: The colour of idle links; and the colour of nodes, shaded by their number of units, and of links
@@ -244,7 +245,7 @@ _DARK = {
     PAPER: "#12161C",
     INK: "#E6E9EE",
     FAINT: "#A3ADBA",
-    "#000000": "#E6E9EE",
+    BLACK: "#E6E9EE",
     "#0072B2": "#58A6E0",
     LINE: "#343D49",
     "#EEEEEE": "#2A323C",

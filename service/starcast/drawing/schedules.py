@@ -9,8 +9,11 @@ from starcast.collectives import Schedule
 from starcast.collectives.model import REDUCTIONS
 from starcast.drawing.networks import MAX_PANELS, Frame, check_size
 from starcast.drawing.scene import (
+    BLACK,
     BOX_HEIGHT,
     COLOURS,
+    INK,
+    PAPER,
     Node,
     Panel,
     Scene,
@@ -32,6 +35,8 @@ from starcast.support.text import pluralize
 _ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0
 #: Opacity of cells with the fewest and with the most units.
 _PALEST, _DARKEST = 0.12, 0.65
+#: Opacity of black above which a pale number is more legible than a dark number.
+_GREY = 0.5
 
 
 def draw_schedule(schedule: Schedule) -> str:
@@ -81,10 +86,13 @@ def _chart(schedule: Schedule) -> Panel:
         for step in steps:
             count = int(counts[row - 1, step - 1])
             if count:
+                opacity = _PALEST + (_DARKEST - _PALEST) * count / most
+                is_dark = colour == BLACK and opacity > _GREY
                 cell = _word(f"{count:,}", left + (step - 0.5) * width, row)._replace(
                     width=width - 2,
                     fill=colour,
-                    opacity=_PALEST + (_DARKEST - _PALEST) * count / most,
+                    opacity=opacity,
+                    ink=PAPER if is_dark else INK,
                     title=f"step {step}, port {port}: {pluralize(count, 'unit')}",
                 )
                 nodes.append(cell)

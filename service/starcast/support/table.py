@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+#: Bound of the integers of polars, which have at most 128 bits.
+_POLARS_BOUND = 2**127
 #: Maximum number of rows shown in a notebook or an interpreter.
 MAX_SHOWN = 60
 
@@ -312,6 +314,9 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     # polars would replace numbers in a column of text by nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
+    # polars would replace these integers by nulls too.
+    elif any(isinstance(value, int) and abs(value) >= _POLARS_BOUND for value in plain):
+        plain = [float(value) if isinstance(value, int) else value for value in plain]
     return polars.Series(name, plain, strict=False)
 
 

@@ -46,7 +46,13 @@ from starcast.web.api.problems import (
     describe_problem,
     problem_response,
 )
-from starcast.web.api.responses import Paging, artifact_url, check_format, explorer_url
+from starcast.web.api.responses import (
+    Paging,
+    artifact_url,
+    check_names,
+    check_parameters,
+    explorer_url,
+)
 from starcast.web.guard import Guard
 from starcast.web.service import Service, ServiceParameter, get_service, show_health
 from starcast.web.service import router as health_router
@@ -118,7 +124,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
             each,
             prefix="/api/v1",
             responses=PROBLEM_RESPONSES,
-            dependencies=[Depends(check_format)],
+            dependencies=[Depends(check_parameters)],
         )
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -277,6 +283,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
 def compare(request: Request, service: ServiceParameter) -> Response:
     """Compare experiments: interactive curves, a table, and message sizes at which curves cross."""
     given = request.query_params
+    check_names(given, ("name", *_COMPARED))
     names = given.getlist("name")
     if not names:
         return _render(request, "compare.html.j2", title="Comparison", remarks=(), sides=())
@@ -296,7 +303,8 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         **presentation.page_values(table.comparison, profiles),
         command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
-        chosen={name: next(iter(values), "") for name, values in chosen.items()},
+        # The form has a field per value, because it would otherwise drop the second condition.
+        chosen={name: values or [""] for name, values in chosen.items()},
         allowed_across=ALLOWED_ACROSS,
         state=urlencode([(name, value) for name, value in given.multi_items() if value]),
     )

@@ -1,7 +1,7 @@
 """Parameters and responses that resources share: pages of listings, arrays, CSV, drawings."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starcast.collectives.model import COLLECTIVES
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
-from starcast.support.text import dump_json
+from starcast.support.text import did_you_mean, dump_json
 from starcast.support.vocabulary import Format
 
 Item = TypeVar("Item")
@@ -91,7 +91,8 @@ class Paging:
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
         after: the key of the last item on the previous page; None for the first page.
-        limit: the maximum number of items on a page.
+        limit: the maximum number of items on a page; by default `MAX_ITEMS` or, in CSV, all items,
+            because a CSV file has no URL of a next page.
         output: the format of the response.
     """
 
@@ -103,8 +104,13 @@ class Paging:
             Query(max_length=500, description="key of the last item on the previous page"),
         ] = None,
         limit: Annotated[
-            int, Query(ge=1, le=MAX_ITEMS, description="maximum number of items on a page")
-        ] = MAX_ITEMS,
+            int | None,
+            Query(
+                ge=1,
+                le=MAX_ITEMS,
+                description=f"maximum number of items on a page (default: {MAX_ITEMS:,}; CSV: all)",
+            ),
+        ] = None,
         output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request
@@ -131,7 +137,8 @@ class Paging:
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so all items are on one page.
         is_published = bool(self._request.app.state.service.published)
-        end = len(rows) if is_published else start + self._limit
+        is_whole = is_published or (self.output == Format.CSV and self._limit is None)
+        end = len(rows) if is_whole else start + (self._limit or MAX_ITEMS)
         shown = list(rows[start:end])
         following = None
         if end < len(rows):
@@ -218,16 +225,43 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
     return Response(content, headers=headers, media_type="application/octet-stream")
 
 
-def check_format(request: Request) -> None:
-    """Check that the endpoint of a request declares the requested format.
+def check_parameters(request: Request) -> None:
+    """Check that the endpoint of a request declares the URL parameters and the requested format.
 
     Raises:
-        InputError: the resource is not available in this format.
+        InputError: the endpoint lacks a parameter, or the resource is not available in this format.
     """
-    name = request.query_params.get("format")
-    if name is None:
-        return
-    declared = request.scope["route"].responses.get(200, {}).get("content", {})
+    route = request.scope["route"]
+    # Some versions of FastAPI omit the prefix of the router in the path of a route.
+    path = f"/api/v1{route.path.removeprefix('/api/v1')}"
+    parameters = request.app.openapi()["paths"][path]["get"].get("parameters", ())
+    known = {each["name"]: each for each in parameters if each["in"] == "query"}
+    # An object stands for further parameters, such as those of a Cypher query.
+    is_free = any(each["schema"].get("type") == "object" for each in known.values())
+    if not is_free:
+        check_names((name for name in request.query_params if name != "format"), known)
+    if "format" in request.query_params:
+        _check_format(request.query_params["format"], route)
+
+
+def check_names(names: Iterable[str], known: Collection[str]) -> None:
+    """Check that the names of URL parameters are known.
+
+    Raises:
+        InputError: one of the names is unknown.
+    """
+    # Without this check, a misspelled fault or condition would be ignored silently.
+    for name in names:
+        if name not in known:
+            choice = f"use only {', '.join(known)}" if known else "omit it"
+            raise InputError(
+                f"this resource has no parameter '{name}'",
+                hint=f"{did_you_mean(name, known)}{choice}",
+            )
+
+
+def _check_format(name: str, route: Any) -> None:
+    declared = route.responses.get(200, {}).get("content", {})
     known = [each for each, media_type in _MEDIA_TYPES.items() if media_type in declared]
     if _BINARY not in declared and Format.JSON not in known:
         known.insert(0, Format.JSON)

@@ -228,14 +228,20 @@ export class Drawing {
     });
   }
 
-  /** @param {View} camera @param {number} x @param {number} y @returns {{node: number, link: number}} the item or drawn link at a position in pixels, or -1 */
-  pick(camera, x, y) {
+  /**
+   * @param {View} camera @param {number} x @param {number} y
+   * @param {{half: number, high: number}} [box] half the width and height of the boxes around items
+   * @returns {{node: number, link: number}} the item or drawn link at a position in pixels, or -1
+   */
+  pick(camera, x, y, box = { half: 0, high: 0 }) {
     const picked = { node: -1, link: -1 };
     let nearest = Math.max(this.radius(camera) * 1.3, 9);
     for (let item = 0; item < this.count; item++) {
       const [px, py] = this.place(item, camera);
-      if (Math.hypot(px - x, py - y) >= nearest) continue;
-      nearest = Math.hypot(px - x, py - y);
+      const isInside = Math.abs(px - x) < box.half && Math.abs(py - y) < box.high;
+      const distance = isInside ? 0 : Math.hypot(px - x, py - y);
+      if (distance >= nearest) continue;
+      nearest = distance;
       picked.node = item;
     }
     if (picked.node >= 0) return picked;

@@ -329,9 +329,10 @@ export class Explorer {
 
   /** @param {number} x @param {number} y the position in the stage, in pixels */
   onClick(x, y) {
-    const { drawing } = this;
+    const { camera, drawing, view } = this;
     if (!drawing) return;
-    const { node, link } = drawing.pick(this.camera, x, y);
+    const box = view instanceof SvgView ? view.nodeSize(drawing, camera) : undefined;
+    const { node, link } = drawing.pick(camera, x, y, box);
     if (node >= 0) this.select(drawing.isQuotient ? drawing.first[node] : node);
     else this.selectLink(link);
   }

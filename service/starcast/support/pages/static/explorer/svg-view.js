@@ -26,6 +26,8 @@ export class SvgView {
     host.append(this.svg);
     this.scene = /** @type {Scene | null} */ (null);
     this.place = "";
+    /** the width of all boxes, in which the longest label fits */
+    this.boxWidth = 0;
   }
 
   destroy() {
@@ -42,8 +44,10 @@ export class SvgView {
       if (drawing.isWrapped(link)) line.setAttribute("stroke-dasharray", "2 4");
       this.base.append(line);
     }
+    this.boxWidth = 0;
     for (let item = 0; item < drawing.count; item++) {
       const text = drawing.itemText(item);
+      this.boxWidth = Math.max(this.boxWidth, CHARACTER * text.length + 8);
       const label = svgElement("text", { "text-anchor": "middle", dy: "0.36em" }, text);
       const parts = [svgElement("path", { d: "" }), svgElement("rect"), label];
       this.nodes.append(svgElement("g", { role: "button", tabindex: -1, "data-node": text }, ...parts));
@@ -95,10 +99,9 @@ export class SvgView {
    */
   nodeSize(drawing, camera) {
     const radius = drawing.radius(camera);
-    const width = CHARACTER * drawing.itemText(0).length + 8;
-    const room = Math.min(camera.scale / drawing.boxScale(width + GAP, BOX_HEIGHT + GAP), 1);
+    const room = Math.min(camera.scale / drawing.boxScale(this.boxWidth + GAP, BOX_HEIGHT + GAP), 1);
     const size = room < Math.max(1 / devicePixelRatio, 0.5) ? 0 : room;
-    return { size, half: size ? (size * width) / 2 : radius, high: size ? (size * BOX_HEIGHT) / 2 : radius };
+    return { size, half: size ? (size * this.boxWidth) / 2 : radius, high: size ? (size * BOX_HEIGHT) / 2 : radius };
   }
 
   /** @param {Scene} scene @param {Camera} camera */
