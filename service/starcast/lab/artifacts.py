@@ -195,10 +195,10 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest with the given id, either loaded from its file or built from the id."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.topologies import normalize_id
 
+        name = self._spell(forest_id)
         with self._session() as session:
-            artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
+            artifact = artifact_from_id(session, "forest", name)
         return cast("Forest", artifact.structure())
 
     def drop(
@@ -458,9 +458,8 @@ class Artifacts(Connection):
             NotFoundError: no forest with this id is stored.
         """
         from starcast.stores.database import repository
-        from starcast.topologies import normalize_id
 
-        name = normalize_id(forest_id)
+        name = self._spell(forest_id)
         with self._session() as session:
             repository.find_artifact(session, "forest", name)
             return repository.load_forest(session, name)
@@ -476,9 +475,8 @@ class Artifacts(Connection):
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository
-        from starcast.topologies import normalize_id
 
-        name = normalize_id(schedule_id)
+        name = self._spell(schedule_id)
         with self._session() as session:
             repository.find_artifact(session, "schedule", name)
             return list_profile(repository.load_schedule_profile(session, name))
@@ -533,7 +531,8 @@ class Artifacts(Connection):
         # same sample can be checked again.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
-            found = verify(stores, ids, drawn, self.reporter, checksums=checksums)
+            names = [self._spell(each) for each in ids]
+            found = verify(stores, names, drawn, self.reporter, checksums=checksums)
         problems = list_problems(found)
         if not found:
             compared = "all checksums and " if checksums else ""
@@ -601,7 +600,7 @@ class Artifacts(Connection):
         with self._stores("rebuilding the graph", wait=wait) as stores:
             rebuilt = rebuild(
                 stores,
-                ids,
+                [self._spell(each) for each in ids],
                 chosen,
                 self.reporter,
                 discard_foreign=discard_foreign,
