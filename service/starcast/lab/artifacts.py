@@ -13,6 +13,7 @@ from starcast.lab.signature import (
     Shell,
     StoredTopologyName,
     TopologyName,
+    as_list,
     choose,
     is_network_file,
     read_id,
@@ -174,14 +175,13 @@ class Artifacts(Connection):
         from starcast.support.vocabulary import split_specs
         from starcast.trees import Forest
 
-        asked = [trees] if isinstance(trees, str | Forest) else list(trees)
-        algorithms = [schedules] if isinstance(schedules, str) else list(schedules)
-        _check_types("trees", asked, (str, Forest), "a construction, an id or a Forest")
-        _check_types("schedules", algorithms, (str,), "an algorithm")
+        asked = as_list("trees", trees, (str, Forest), "a construction, an id or a Forest")
+        algorithms = as_list("schedules", schedules, (str,), "an algorithm")
+        paths = as_list("forest", files, (str, Path), "a forest file")
         texts = split_specs(each for each in asked if isinstance(each, str))
         forests = [each for each in asked if isinstance(each, Forest)]
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
-        forests += [Forest.open(f) for f in ([files] if isinstance(files, str | Path) else files)]
+        forests += [Forest.open(path) for path in paths]
         names = [each for each in texts if not _is_id(each)]
         # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
@@ -622,10 +622,3 @@ def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
 def _is_id(text: str) -> bool:
     """Return whether a string is a forest id (``S5:multiple:12345``), not a construction."""
     return text.count(":") == 2
-
-
-def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
-    for value in values:
-        if not isinstance(value, types):
-            message = f"each item of `{name}` must be {noun}, not {value!r}"
-            raise InputError(message, hint=f"use {noun}")
