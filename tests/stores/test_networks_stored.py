@@ -184,10 +184,17 @@ def test_the_name_of_a_network_is_accepted_if_it_is_unique(
     forget()
     assert lab.show_topology("cities")["spec"] == first.spec
     assert lab.experiment("e", topology="cities", **GRID)["created"] == 2
-    lab.ingest("cities", trees=FOREST)
-    [tree] = [each for each in lab.forests()["id"] if each.startswith(first.spec)]
-    named = tree.replace(first.spec, "cities")
+    lab.ingest("cities", trees=FOREST, schedules=SCHEDULE)
+    [tree], [rows] = lab.forests()["id"], lab.schedules()["id"]
+    named, named_schedule = (each.replace(first.spec, "cities") for each in (tree, rows))
     assert lab.show(named, kind="forest")["trees"] == 1
+    assert lab.forest(named).id == tree
+    assert lab.query("trees/heights", forest=named)["tree"] == [0]
+    assert lab.schedule_steps(named_schedule).rows == lab.schedule_steps(rows).rows
+    assert len(lab.ingest("cities", trees=[named])) == 0
+    assert len(lab.verify("cities", named)) == 0
+    assert lab.rebuild("cities", method="bolt")["id"] == [first.spec, tree, rows]
+    lab.drop(named_schedule)
     lab.drop(named)
     assert lab.forests()["id"] == []
     second = network(CITIES[:4], name="cities")

@@ -2,6 +2,8 @@
 
 import pickle
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import igraph
 import networkx as nx
@@ -143,6 +145,76 @@ def test_equal_graphs_of_different_libraries_give_the_same_network() -> None:
     assert network(named).labels().tolist() == ["x", "y", "z"]
 
 
+def test_parallel_links_and_nodes_without_names_are_read_from_rustworkx() -> None:
+    made = network(rx.generators.star_graph(5))
+    assert made == network(nx.star_graph(4))
+    graph = rx.PyGraph()
+    graph.add_nodes_from(["a", "b", "c"])
+    graph.add_edges_from_no_data([(0, 1), (1, 0), (1, 2), (2, 1), (2, 1)])
+    expected = network([("a", "b"), ("b", "c")], capacities=[2, 3])
+    assert network(graph, reporter=Silent()) == expected
+
+
+def test_every_iterable_of_switches_and_capacities_is_read_once() -> None:
+    links = [("a", "b"), ("b", "c")]
+    made = network(links, switches=iter(["b"]), capacities=iter([1, 2]))
+    assert made == network(links, switches=["b"], capacities=[1, 2])
+    assert made.endpoints == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"switches": "ab"}, "the switches 'ab' are not a list"),
+        ({"switches": 1}, "the switches 1 are not a list"),
+        ({"capacities": 4}, "the capacity values 4 are not a list"),
+        ({"capacities": "44"}, "the capacity values '44' are not a list"),
+        ({"latencies": 4}, "the latency values 4 are not a list"),
+        ({"capacities": [np.arange(2), 1]}, "the link from 'a' to 'b' has the capacity '[0 1]'"),
+        ({"name": 5}, "the name '5' of the network is malformed"),
+        ({"weights": "delay"}, "weights cannot be used as 'delay'"),
+        ({"weights": "capacity"}, "the links have no weights"),
+    ],
+)
+def test_wrong_options_of_a_network_are_refused(options: dict[str, Any], words: str) -> None:
+    with refused(words):
+        network([("a", "b"), ("b", "c")], **options)
+
+
+def test_a_network_reads_the_weights_of_a_matrix() -> None:
+    matrix = sparse.coo_array([[0, 4, 0], [4, 0, 6], [0, 6, 0]])
+    expected = network([(0, 1), (1, 2)], capacities=[2, 3])
+    assert network(matrix, weights="capacity") == expected
+    assert network(matrix) == network(nx.path_graph(3))
+
+
+def test_a_node_is_a_switch_if_its_attribute_is_a_float_of_value_one() -> None:
+    graph = nx.star_graph(3)
+    nx.set_node_attributes(graph, {0: 1.0, 1: 0.0, 2: float("nan")}, "switch")
+    assert network(graph) == network(nx.star_graph(3), switches=[0])
+
+
+def test_a_node_without_a_name_gets_a_label() -> None:
+    made = network([("", "_"), ("_", "a")])
+    assert dict(zip(made.titles, made.labels().tolist(), strict=True)) == {
+        "": "_.2", "_": "_", "a": "a",
+    }  # fmt: skip
+
+
+def test_a_forest_file_contains_any_source(tmp_path: Path) -> None:
+    for source in ("caf\udce9.csv", Path("x"), 7):
+        made = network([("a", "b")], source=source)  # type: ignore[arg-type]
+        forest = starcast.forest(made, "breadth-first")
+        forest.save(tmp_path / "forest.npz")
+        assert starcast.Forest.open(tmp_path / "forest.npz").id == forest.id
+
+
+@pytest.mark.parametrize("end", [-1, 2])
+def test_links_to_nodes_that_do_not_exist_are_refused(end: int) -> None:
+    with refused("a link of the network 'mine' joins a node that does not exist"):
+        starcast.Network("mine", ["a", "b"], [(0, end)])
+
+
 def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.MonkeyPatch) -> None:
     made = network([("a", "b"), ("b", "c")], name="line")
     packed = pickle.dumps(made)
@@ -170,6 +242,11 @@ def test_two_networks_cannot_have_the_same_spec() -> None:
         ([], "the network has no links"),
         ([("a", "a")], "a link joins 'a' to itself"),
         ([("a", "b", "c")], "('a', 'b', 'c') is not a link"),
+        (["ab", "bc"], "'ab' is not a link"),
+        ([{"from": "a", "to": "b"}], "{'from': 'a', 'to': 'b'} is not a link"),
+        ({"n1": ["n2"]}, "an object of type dict is not a graph"),
+        (None, "an object of type NoneType is not a graph"),
+        (topology("S3"), "an object of type Star is not a graph"),
         ([("a", "b"), ("c", "d")], "the network is not connected: it has 2 connected components"),
         (nx.empty_graph(3), "the network has no links"),
         (nx.DiGraph([(1, 2)]), "the link from '1' to '2' has no reverse"),

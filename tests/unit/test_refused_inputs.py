@@ -13,9 +13,11 @@ import pytest
 
 import starcast
 from starcast.collectives import schedule
+from starcast.lab import Lab
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.stores.database.backup import read_manifest
 from starcast.support.installation import source_digest
+from starcast.support.settings import Settings
 from starcast.support.shards import ShardKind
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -302,3 +304,35 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
     plan = schedule("S3", "broadcast", "greedy")
     algorithm(plan, families=("star",), ports=["all"])(tmp_path)
     family([[2, 1, 3], [3, 2, 1]])(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda lab: lab.explore("S3", out="x.html", forest=None), "each item of `forest` must be"),
+        (lambda lab: lab.explore("S3", out="x.html", schedule=5), "each item of `schedule`"),
+        (lambda lab: lab.explore("S3", out=None), "None is not the name of a file"),
+        (lambda lab: lab.build_forest("S3", "greedy", out=5), "5 is not the name of a file"),
+        (lambda lab: lab.ingest("S3", trees=None), "each item of `trees` must be a construction"),
+        (lambda lab: lab.ingest("S3", schedules=4), "each item of `schedules` must be"),
+        (lambda lab: lab.ingest("S3", forest=0), "each item of `forest` must be a forest file"),
+        (lambda lab: lab.schedule_rows("S3", "broadcast", None), "unknown algorithm 'None'"),
+        (
+            lambda lab: lab.draw_schedule("S3", "broadcast", "greedy", step=1.5),
+            "each item of `step` must be the number of a step",
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_of_wrong_types_are_refused(call: Callable[[Lab], Any], words: str) -> None:
+    with refused(words):
+        call(Lab(Settings.load))
+
+
+def test_steps_can_be_numbers_and_arrays_of_numpy() -> None:
+    lab = Lab(Settings.load)
+
+    def draw(step: Any) -> str:
+        return lab.draw_schedule("S3", "broadcast", "greedy", step=step).svg
+
+    assert draw(np.int64(2)) == draw(2)
+    assert draw(np.array([1, 2])) == draw([1, 2])

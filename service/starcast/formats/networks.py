@@ -4,7 +4,7 @@ Files are not trusted: their size is limited, and no number in a file determines
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,9 @@ def network(
     *,
     name: str | None = None,
     file_format: NetworkFormat | None = None,
-    capacities: Sequence[float] | None = None,
-    latencies: Sequence[int] | None = None,
-    switches: Collection[Any] | None = None,
+    capacities: Iterable[float] | None = None,
+    latencies: Iterable[int] | None = None,
+    switches: Iterable[Any] | None = None,
     weights: Weights | None = None,
     source: str | None = None,
     reporter: Reporter | None = None,
@@ -96,7 +96,7 @@ def network(
             attribute ``switch`` is true).
         weights: use the weights of links as ``capacity`` or as ``latency`` (default: do not use
             them). Weights are the attribute ``weight``, third values in the lines of an edge list,
-            or the numbers in a METIS, Pajek or Matrix Market file.
+            or the numbers in a sparse matrix or in a METIS, Pajek or Matrix Market file.
         source: a description of the network's origin (default: the file's name).
         reporter: reports parallel links and unused link attributes (default: they are reported as
             a `NetworkWarning`).
@@ -106,9 +106,9 @@ def network(
 
     Raises:
         InputError: the graph is empty, directed or not connected, or has a link from a node to
-            itself; a node has more than 253 links; the name is malformed; or the file cannot be
-            read in the given format. The message names the file and, if the format has lines, the
-            line.
+            itself; a node has more than 253 links; the name or an option is malformed; weights are
+            requested, but the links have none; or the file cannot be read in the given format. The
+            message names the file and, if the format has lines, the line.
         LimitError: the file is too large.
         UnavailableError: the format needs a library that is not installed.
 

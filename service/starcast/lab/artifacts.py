@@ -13,6 +13,7 @@ from starcast.lab.signature import (
     Shell,
     StoredTopologyName,
     TopologyName,
+    as_list,
     choose,
     is_network_file,
     read_id,
@@ -174,14 +175,13 @@ class Artifacts(Connection):
         from starcast.support.vocabulary import split_specs
         from starcast.trees import Forest
 
-        asked = [trees] if isinstance(trees, str | Forest) else list(trees)
-        algorithms = [schedules] if isinstance(schedules, str) else list(schedules)
-        _check_types("trees", asked, (str, Forest), "a construction, an id or a Forest")
-        _check_types("schedules", algorithms, (str,), "an algorithm")
+        asked = as_list("trees", trees, (str, Forest), "a construction, an id or a Forest")
+        algorithms = as_list("schedules", schedules, (str,), "an algorithm")
+        paths = as_list("forest", files, (str, Path), "a forest file")
         texts = split_specs(each for each in asked if isinstance(each, str))
         forests = [each for each in asked if isinstance(each, Forest)]
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
-        forests += [Forest.open(f) for f in ([files] if isinstance(files, str | Path) else files)]
+        forests += [Forest.open(path) for path in paths]
         names = [each for each in texts if not _is_id(each)]
         # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
@@ -195,10 +195,10 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest with the given id, either loaded from its file or built from the id."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.topologies import normalize_id
 
+        name = self._spell(forest_id)
         with self._session() as session:
-            artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
+            artifact = artifact_from_id(session, "forest", name)
         return cast("Forest", artifact.structure())
 
     def drop(
@@ -458,9 +458,8 @@ class Artifacts(Connection):
             NotFoundError: no forest with this id is stored.
         """
         from starcast.stores.database import repository
-        from starcast.topologies import normalize_id
 
-        name = normalize_id(forest_id)
+        name = self._spell(forest_id)
         with self._session() as session:
             repository.find_artifact(session, "forest", name)
             return repository.load_forest(session, name)
@@ -476,9 +475,8 @@ class Artifacts(Connection):
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository
-        from starcast.topologies import normalize_id
 
-        name = normalize_id(schedule_id)
+        name = self._spell(schedule_id)
         with self._session() as session:
             repository.find_artifact(session, "schedule", name)
             return list_profile(repository.load_schedule_profile(session, name))
@@ -533,7 +531,8 @@ class Artifacts(Connection):
         # same sample can be checked again.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
-            found = verify(stores, ids, drawn, self.reporter, checksums=checksums)
+            names = [self._spell(each) for each in ids]
+            found = verify(stores, names, drawn, self.reporter, checksums=checksums)
         problems = list_problems(found)
         if not found:
             compared = "all checksums and " if checksums else ""
@@ -601,7 +600,7 @@ class Artifacts(Connection):
         with self._stores("rebuilding the graph", wait=wait) as stores:
             rebuilt = rebuild(
                 stores,
-                ids,
+                [self._spell(each) for each in ids],
                 chosen,
                 self.reporter,
                 discard_foreign=discard_foreign,
@@ -623,10 +622,3 @@ def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
 def _is_id(text: str) -> bool:
     """Return whether a string is a forest id (``S5:multiple:12345``), not a construction."""
     return text.count(":") == 2
-
-
-def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
-    for value in values:
-        if not isinstance(value, types):
-            message = f"each item of `{name}` must be {noun}, not {value!r}"
-            raise InputError(message, hint=f"use {noun}")

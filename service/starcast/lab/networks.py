@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
@@ -17,6 +18,7 @@ from starcast.lab.signature import (
     Root,
     Shell,
     TopologyName,
+    as_list,
     check_suffix,
     is_network_file,
     read_topology,
@@ -215,7 +217,7 @@ class Networks(Artifacts):
 
         check_suffix(out, ".html", ".htm")
         network = read_topology(topology)
-        sources = [forest] if isinstance(forest, str | Path | Forest) else forest
+        sources = as_list("forest", forest, (str, Path, Forest), "a construction, file or Forest")
         at: int | str = 0 if root is None else root
         # A forest file contains its topology and its root. A construction needs them as arguments.
         forests = [
@@ -224,7 +226,7 @@ class Networks(Artifacts):
         ]
         for built in forests:
             built.verify()
-        names = [schedule] if isinstance(schedule, str) else schedule
+        names = as_list("schedule", schedule, (str,), "a schedule such as broadcast:greedy")
         schedules = [explorer.build_schedule(network, name, at) for name in names]
         page = explorer.build_page(network, forests, schedules, state, at).encode()
         with atomic_write(Path(out)) as file:
@@ -412,7 +414,7 @@ class Schedules(Connection):
         """
         from starcast import drawing
 
-        steps = [step] if isinstance(step, int) else step
+        steps = as_list("step", step, (Integral,), "the number of a step")
         only_one_of(step=bool(steps), animate=animate, chart=chart)
         only_one_of("remove one of them; a chart has no layout", layout=layout, chart=chart)
         schedule = build_schedule(topology, collective, algorithm, options)
@@ -513,6 +515,7 @@ def is_file(algorithm: str | Path) -> bool:
     """Return whether an argument ``algorithm`` is a schedule file, not an algorithm's name."""
     # A name with the suffix of a schedule file is never an algorithm, so if there is no such file,
     # the error reports a missing file. No algorithm has a name with a slash or a suffix.
-    if isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES):
+    name = str(algorithm)
+    if isinstance(algorithm, Path) or name.lower().endswith(_ROW_FILES):
         return True
-    return bool({"/", "."}.intersection(algorithm)) and os.path.exists(algorithm)  # noqa: PTH110 - never raises
+    return bool({"/", "."}.intersection(name)) and os.path.exists(name)  # noqa: PTH110 - never raises

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.lab.connection import Connection
 from starcast.lab.results import Answer
-from starcast.lab.signature import Shell, read_spec
+from starcast.lab.signature import Shell, read_id
 from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
 from starcast.support.text import pluralize
@@ -123,7 +123,7 @@ class Queries(Connection):
         from starcast.queries import find, run
         from starcast.queries.execution import narrowing_advice
         from starcast.queries.pack import SUFFIX
-        from starcast.queries.parameters import bind
+        from starcast.queries.parameters import STORED, bind
 
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
@@ -135,8 +135,8 @@ class Queries(Connection):
         rows, seconds = self._limits(row_limit, timeout)
         found = find(name, *self.settings.packs)
         for each in found.parameters:
-            if each.type.name == "topology" and each.name in given:
-                given[each.name] = _read_specs(given[each.name], is_list=each.type.many)
+            if each.type.name in STORED and each.name in given:
+                given[each.name] = _read_ids(given[each.name], is_list=each.type.many)
         bound = bind(found.parameters, given)
         if drawable:
             from starcast.queries.picture import check_drawable
@@ -345,13 +345,13 @@ class Queries(Connection):
         return path
 
 
-def _read_specs(given: Any, *, is_list: bool) -> Any:
-    """Return the value of a topology parameter, with specs instead of network names."""
+def _read_ids(given: Any, *, is_list: bool) -> Any:
+    """Return the value of a parameter that names artifacts, with specs instead of network names."""
     if is_list and isinstance(given, str):
         given = given.split(",") if given else []
     if isinstance(given, list | tuple):
-        return [_read_specs(each, is_list=False) for each in given]
-    return read_spec(given) if isinstance(given, str) else given
+        return [_read_ids(each, is_list=False) for each in given]
+    return read_id(given) if isinstance(given, str) else given
 
 
 def _is_statement(text: str) -> bool:

@@ -130,6 +130,27 @@ SingleValues = Annotated[
 ]
 
 
+def as_list(name: str, values: Any, types: tuple[type, ...], noun: str) -> list[Any]:
+    """Return the values of an argument as a list; the argument may also be a single value.
+
+    Args:
+        name: the name of the argument, for messages.
+        values: a value, or an iterable of values.
+        types: the types of a value.
+        noun: noun phrase for a value, with its article, for messages.
+
+    Raises:
+        InputError: a value has another type.
+    """
+    is_single = isinstance(values, types) or not isinstance(values, Iterable)
+    found = [values] if is_single else list(values)
+    for value in found:
+        if not isinstance(value, types):
+            message = f"each item of `{name}` must be {noun}, not {value!r}"
+            raise InputError(message, hint=f"use {noun}")
+    return found
+
+
 def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
     """Return the member of an enumeration with the given value.
 
@@ -319,8 +340,10 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
 
     Raises:
-        InputError: the suffix is not one of the given suffixes.
+        InputError: the suffix is not one of the given suffixes, or the name is not a path.
     """
+    if not isinstance(out, str | Path):
+        raise InputError(f"{out!r} is not the name of a file", hint="use a string or a Path")
     suffix = Path(out).suffix
     if suffix.lower() not in {"", *suffixes}:
         held = suffixes[0].removeprefix(".").upper()

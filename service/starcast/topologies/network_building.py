@@ -5,7 +5,8 @@ Readers of files return a `LinkList`, which `build_network` accepts as well.
 
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
 from math import gcd, lcm
@@ -59,9 +60,9 @@ def build_network(
     source: str = "",
     reporter: Reporter | None = None,
     *,
-    capacities: Sequence[float] | None = None,
-    latencies: Sequence[int] | None = None,
-    switches: Collection[Any] | None = None,
+    capacities: Iterable[float] | None = None,
+    latencies: Iterable[int] | None = None,
+    switches: Iterable[Any] | None = None,
     weights: Weights | None = None,
 ) -> Network:
     """Build a network from a connected graph, by the rules of `starcast.network`.
@@ -88,6 +89,8 @@ def build_network(
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
+    if weights is not None:
+        _check_weights(links, weights)
     listed = _check_links(links)
     both_ways = _are_both_ways(listed)
     titles, labels = _choose_labels(links)
@@ -126,6 +129,16 @@ def build_network(
         message = f"the latencies of {network.spec} are in {noun}: use {noun} for T_s and T_c too"
         report(message, reporter)
     return remember(network)
+
+
+def _check_weights(links: LinkList, weights: str) -> None:
+    """Check that links have weights, and that ``weights`` names the use of these weights."""
+    if weights not in [*_ATTRIBUTES]:
+        raise InputError(
+            f"weights cannot be used as {weights!r}", hint=f"use {' or '.join(_ATTRIBUTES)}"
+        )
+    if not any("weight" in values for values in links.link_attributes):
+        raise InputError("the links have no weights", hint="remove `weights`, or add weights")
 
 
 def report(message: str, reporter: Reporter | None) -> None:
@@ -175,10 +188,13 @@ def read_graph(graph: Any) -> LinkList:
         values = [edge.attributes() for edge in graph.es]
         unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
     elif hasattr(graph, "edge_list"):  # rustworkx
-        nodes = graph.nodes()
+        nodes, directed = graph.nodes(), not hasattr(graph, "to_directed")
+        if all(node is None for node in nodes):  # as in graphs that rustworkx generates
+            nodes = list(graph.node_indices())
         numbers = {index: number for number, index in enumerate(graph.node_indices())}
         pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
-        directed = not hasattr(graph, "to_directed")
+        # A parallel link in the opposite direction must not look like the reverse of a link.
+        pairs = pairs if directed else [(min(pair), max(pair)) for pair in pairs]
         values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
@@ -192,8 +208,14 @@ def read_graph(graph: Any) -> LinkList:
             raise InputError("the matrix is not square", hint="use an adjacency matrix")
         nodes, directed = range(matrix.shape[0]), True
         pairs = list(zip(matrix.row.tolist(), matrix.col.tolist(), strict=True))
+        values = [{"weight": weight} for weight in matrix.data.tolist()]
     else:
         links = graph.tolist() if hasattr(graph, "tolist") else graph
+        if isinstance(links, Mapping) or not isinstance(links, Iterable):
+            raise InputError(
+                f"an object of type {type(graph).__name__} is not a graph",
+                hint="use a graph of a library that starcast.network accepts, or pairs of labels",
+            )
         ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
         nodes = list(dict.fromkeys(chain.from_iterable(ends)))
     titles = [_as_title(node) for node in nodes]
@@ -363,7 +385,7 @@ def _read_capacity_unit(given: Any) -> Fraction:
 
 
 def _read_numbers(
-    links: LinkList, name: str, values: Sequence[Any] | None, weights: Weights | None
+    links: LinkList, name: str, values: Iterable[Any] | None, weights: Weights | None
 ) -> tuple[list[Amount] | None, bool]:
     """Read the capacities or the latencies of links.
 
@@ -387,20 +409,21 @@ def _read_numbers(
         if attribute is None:
             return None, False
         values = [each.get(attribute) for each in links.link_attributes]
-    if len(values) != len(links.pairs):
+    listed = _as_list(values, f"{name} values")
+    if len(listed) != len(links.pairs):
         raise InputError(
-            f"{pluralize(len(values), 'value is', 'values are')} given for"
+            f"{pluralize(len(listed), 'value is', 'values are')} given for"
             f" {pluralize(len(links.pairs), 'link')}",
             hint="specify one number for each link, in the order of the links",
         )
     numbers: list[Amount] = []
     have_units = list[bool]()
-    for number, value in enumerate(values):
+    for number, value in enumerate(listed):
         try:
             quantity, has_unit = read_quantity(value, name)
         except ValueError:
             given, hint = f"no {name}", f"add a {name} to every link, or remove it from all links"
-            if value not in (None, ""):
+            if value is not None and str(value):
                 given = (
                     f"the {name} '{str(value)[:40]}', which is not a number of at most 40 digits, "
                     "or has an unknown unit"
@@ -459,16 +482,23 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
 def _find_switches(links: LinkList) -> list[int]:
     """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes."""
     values = [str(node.get("switch", "")).lower() for node in links.attributes]
-    return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
+    return [number for number, value in enumerate(values) if value in ("true", "1", "1.0", "yes")]
 
 
-def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int]:
-    for switch in switches:
-        if _as_title(switch) not in numbers:
+def _as_nodes(numbers: Mapping[str, int], switches: Iterable[Any]) -> list[int]:
+    titles = [_as_title(switch) for switch in _as_list(switches, "switches")]
+    for title in titles:
+        if title not in numbers:
             raise InputError(
-                f"the switch '{switch}' is not a node", hint="name nodes that have links"
+                f"the switch '{title}' is not a node", hint="name nodes that have links"
             )
-    return [numbers[_as_title(switch)] for switch in switches]
+    return [numbers[title] for title in titles]
+
+
+def _as_list(values: Iterable[Any], noun: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"the {noun} {values!r} are not a list", hint=f"use a list of {noun}")
+    return list(values)
 
 
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
@@ -514,10 +544,9 @@ def _as_title(node: Any) -> str:
 
 
 def _as_link(link: Any) -> tuple[Any, Any]:
-    try:
-        first, second = link
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{link!r} is not a link", hint="use pairs of labels, such as ('a', 'b')"
-        ) from None
-    return first, second
+    # The characters of a string and the keys of a mapping are not the ends of a link.
+    if not isinstance(link, str | Mapping):
+        with suppress(TypeError, ValueError):
+            first, second = link
+            return first, second
+    raise InputError(f"{link!r} is not a link", hint="use pairs of labels, such as ('a', 'b')")

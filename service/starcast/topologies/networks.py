@@ -128,7 +128,9 @@ class Network(Topology):
         source: str = "",
         licence: str = "",
     ) -> None:
-        self.name, self.source, self.licence = name, source, licence
+        # JSON and the stores cannot contain unpaired surrogates, which names of files may contain.
+        self.name = name
+        self.source, self.licence = (_UNPRINTABLE.sub("\ufffd", str(x)) for x in (source, licence))
         self.capacity_unit = capacity_unit
         switches = {*switches}
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
@@ -148,7 +150,13 @@ class Network(Topology):
                 hint="declare fewer switches: a network needs at least two other nodes",
             )
         ranks = np.argsort(order)
-        given = np.sort(ranks[np.asarray(links, dtype=np.int64).reshape(-1, 2)], axis=1)
+        ends = np.asarray(links, dtype=np.int64).reshape(-1, 2)
+        if len(ends) and not 0 <= ends.min() <= ends.max() < self.nodes:
+            raise InputError(
+                f"a link of the network '{name}' joins a node that does not exist",
+                hint=f"use numbers of nodes, from 0 to {self.nodes - 1}",
+            )
+        given = np.sort(ranks[ends], axis=1)
         for rank in given[given[:, 0] == given[:, 1], 0][:1]:
             raise InputError(LOOP % self.titles[rank], hint="remove the link")
         pairs, first = np.unique(given, axis=0, return_index=True)
@@ -432,11 +440,6 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     check_name(stored["name"])
     links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
     nodes = len(stored["labels"])
-    if len(links) and not 0 <= links[:, :2].min() <= links[:, :2].max() < nodes:
-        raise InputError(
-            f"a link of the network '{stored['name']}' joins a node that does not exist",
-            hint=_DAMAGED,
-        )
     network = Network(
         stored["name"],
         stored["titles"],
@@ -481,13 +484,13 @@ def is_network_spec(text: str) -> bool:
     return _SPEC.fullmatch(text) is not None
 
 
-def check_name(name: str) -> None:
+def check_name(name: object) -> None:
     """Check the name of a network.
 
     Raises:
         InputError: the name is malformed.
     """
-    if not NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InputError(
             f"the name '{name}' of the network is malformed",
             hint="begin with a letter or digit, and use at most 43 letters, digits, '_' and '.'",
@@ -538,12 +541,12 @@ def as_labels(titles: Sequence[str]) -> list[str]:
     """Return a unique label for each title; labels do not depend on the order of the titles."""
     labels: dict[str, str] = {}
     taken = {EXPANDED}
-    written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] for title in titles}
+    written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] or "_" for title in titles}
     if EXPANDED not in written and all(map(eq, written, written.values())):
         return list(titles)
     # Titles that are valid labels come first, then all other titles in the order of code points.
     for title in sorted(titles, key=lambda title: (written[title] != title, title)):
-        label, number = written[title] or "_", 1
+        label, number = written[title], 1
         while label in taken:
             number += 1
             suffix = f".{number}"

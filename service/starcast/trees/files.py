@@ -14,6 +14,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         LimitError: the trees or their network do not fit into memory.
     """
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path, or an object that stands for a path
+        # An integer is not a path, but `open` would read and close this file descriptor.
+        with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise InputError(
                     f"{path} is not a starcast forest",
