@@ -290,6 +290,30 @@ def own_forest(first: int) -> Forest:
     return Forest("S4", ports, construction="mine")
 
 
+def test_a_forest_of_an_interrupted_ingest_does_not_prevent_the_next_one(stores: Stores) -> None:
+    """After Ctrl-C, a forest with other trees can be stored under the same name."""
+    with pytest.raises(KeyboardInterrupt):
+        ingest(
+            stores,
+            plan("S4", forests=[own_forest(0)]),
+            on_stage=at_stage("saved", "forest", Mock(side_effect=KeyboardInterrupt)),
+        )
+    assert states(stores)[MINE] == "failed"
+    corrected = plan("S4", forests=[own_forest(1)])
+    ingest(stores, corrected)
+    assert_stored(stores, corrected)
+    with pytest.raises(RejectedError, match="different trees is already stored"):
+        ingest(stores, plan("S4", forests=[own_forest(0)]))
+
+
+@pytest.mark.parametrize("stage", ["planned", "batch"])
+def test_a_drop_succeeds_if_it_finishes_an_interrupted_ingest(few: Stores, stage: str) -> None:
+    with pytest.raises(PowerCut):
+        ingest(few, PLAN, on_stage=at_stage(stage, "topology", Mock(side_effect=PowerCut)))
+    assert drop(few, "topology", "S4") == ["S4"]
+    assert states(few) == {}
+
+
 def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
