@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -15,8 +16,10 @@ from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.backup import REBUILDING
 from starcast.stores.database.sessions import open_session
+from starcast.stores.graph import writer
 from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.writer import delete_orphans
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
@@ -100,6 +103,23 @@ def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None
     assert verify(stores, checksums=True) == []
     ingest(stores, PLAN)
     assert verify(stores, checksums=True) == []
+
+
+@pytest.mark.parametrize("is_marked", [False, True], ids=["complete", "failed"])
+def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
+    stores: Stores, is_marked: bool
+) -> None:
+    """The topology and the forest are missing in the graph, marked as lost or not."""
+    stores.graph.write("MATCH (n) DETACH DELETE n")
+    if is_marked:
+        ingest(stores, plan("S3"))
+        with pytest.raises(RejectedError) as caught:
+            check_artifact(stores, "schedule", SENDS)
+        assert caught.value.hint == f"run 'starcast graph rebuild {SENDS}'"
+    assert [one.id for one in over_bolt(stores, [SENDS])] == list(S4)
+    if is_marked:
+        drop(stores, "topology", "S3")
+    assert_correct(stores)
 
 
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:

@@ -19,18 +19,18 @@ from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.programs import find_pg_restore
-from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.both_stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.ingest.loaders import BoltLoader, choose_loader
-from starcast.ingest.loading import LOST, Loaded, find_artifacts
+from starcast.ingest.loading import RECOVERABLE, Loaded, find_artifacts, find_dependents
 from starcast.ingest.planning import choose_method
 from starcast.stores.database import backup, models
-from starcast.stores.database.backup import REBUILDING, Manifest
+from starcast.stores.database.backup import Manifest
 from starcast.stores.database.sessions import lock_store
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.stores.graph.schema import STORE, VERSION
+from starcast.stores.graph.schema import STORE, VERSION, GraphState
 from starcast.stores.graph.writer import clear
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter, Silent
@@ -55,8 +55,9 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt. Empty for
-            all artifacts.
+        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt, and also the
+            topologies and forests on which they depend, if Neo4j lacks these. Empty for all
+            artifacts.
         method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
@@ -161,14 +162,30 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
         artifacts = [
             artifact_from_id(session, row.kind, row.id)
             for row in session.scalars(select(models.Materialization))
-            if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
+            if row.state == LoadState.COMPLETE or row.error in RECOVERABLE
         ]
     artifacts.sort(key=lambda artifact: artifact.build_order)
+        if ids:
+            usable = {*recorded_artifacts(session)} & _complete_in_graph(stores)
+            # An artifact cannot be rebuilt without its topology and its forest.
+            wanted |= {
+                each
+                for each in artifacts
+                if each not in usable and wanted.intersection(find_dependents(session, each))
+            }
     others = [artifact for artifact in artifacts if artifact not in wanted]
     return [artifact for artifact in artifacts if artifact in wanted], others
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
+def _complete_in_graph(stores: Stores) -> set[Artifact]:
+    return {
+        Artifact(kind, artifact_id)
+        for (kind, artifact_id), nodes in read_artifact_nodes(stores.graph).items()
+        if nodes[0].properties.get("state") == GraphState.COMPLETE
+    }
+
+
     """Back up PostgreSQL's data, from which the graph can be rebuilt, to a file.
 
     Raises:
