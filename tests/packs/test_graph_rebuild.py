@@ -122,6 +122,29 @@ def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
     assert_correct(stores)
 
 
+def test_a_replacement_that_is_impossible_deletes_nothing(stores: Stores) -> None:
+    with pytest.raises(InputError, match="only with the embedded Neo4j"):
+        rebuild(stores, method=LoadMethod.IMPORT, replace=True)
+    assert_correct(stores)
+
+
+def test_an_artifact_is_not_complete_after_an_interrupted_replacement(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is killed after the deletion of the nodes; the next ingest creates them."""
+
+    def delete_nodes(*given: Any) -> None:
+        delete_orphans(*given)
+        raise PowerCut
+
+    monkeypatch.setattr(writer, "delete_orphans", delete_nodes)
+    with pytest.raises(PowerCut):
+        over_bolt(stores, replace=True)
+    monkeypatch.undo()
+    assert len(ingest(stores, PLAN).created) == len(S4)
+    assert_correct(stores)
+
+
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
     """Return the error that PostgreSQL records for an artifact."""
     with open_session(stores.engine) as session:

@@ -78,8 +78,9 @@ def rebuild(
     with lock_stores(stores, wait, listener, "rebuilding the graph") as locked:
         if replace:
             ids = ()
-            # If an artifact cannot be built, fail before anything is deleted.
-            _choose_artifacts(locked, ids)
+            # If an artifact cannot be built or loaded, fail before anything is deleted.
+            artifacts, others = _choose_artifacts(locked, ids)
+            choose_loader(choose_method, locked, method, artifacts, others, listener)
             empty_graph(locked, listener)
         is_outdated = _take_over(locked)
         if is_outdated:

@@ -308,10 +308,19 @@ def clear(graph: Graph, batch: int) -> int:
     Topologies of plug-ins that are not loaded are deleted too, since no topology has to be built.
     Data of other programs are kept, except for relationships at deleted nodes.
     """
+    owned = {
+        label: f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL" for label in LABEL_OF.values()
+    }
+    for label, condition in owned.items():
+        # In this state, queries ignore the artifacts, even if the deletion is interrupted.
+        graph.write(
+            f"MATCH {label.pattern} WHERE {condition} SET n.state = $state",
+            {"state": GraphState.LOADING.value},
+        )
     deleted = delete_orphans(graph, (), batch)
     delete_outdated_nodes(graph)
-    for label in LABEL_OF.values():
-        statement = _delete(label, f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL")
+    for label, condition in owned.items():
+        statement = _delete(label, condition)
         deleted += _repeat(graph, statement, {}, batch)
     return deleted
 
