@@ -32,7 +32,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.stores.graph.schema import STORE, VERSION, GraphState
 from starcast.stores.graph.writer import clear
-from starcast.support.errors import RejectedError
+from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from starcast.support.text import pluralize
@@ -165,7 +165,6 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
             for row in session.scalars(select(models.Materialization))
             if row.state == LoadState.COMPLETE or row.error in RECOVERABLE
         ]
-    artifacts.sort(key=lambda artifact: artifact.build_order)
         if ids:
             usable = {*recorded_artifacts(session)} & _complete_in_graph(stores)
             # An artifact cannot be rebuilt without its topology and its forest.
@@ -174,11 +173,11 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
                 for each in artifacts
                 if each not in usable and wanted.intersection(find_dependents(session, each))
             }
+    artifacts.sort(key=lambda artifact: artifact.build_order)
     others = [artifact for artifact in artifacts if artifact not in wanted]
     return [artifact for artifact in artifacts if artifact in wanted], others
 
 
-def back_up(settings: Settings, file: Path) -> Manifest:
 def _complete_in_graph(stores: Stores) -> set[Artifact]:
     return {
         Artifact(kind, artifact_id)
@@ -187,6 +186,7 @@ def _complete_in_graph(stores: Stores) -> set[Artifact]:
     }
 
 
+def back_up(settings: Settings, file: Path) -> Manifest:
     """Back up PostgreSQL's data, from which the graph can be rebuilt, to a file.
 
     Raises:
@@ -228,7 +228,8 @@ def restore(
             from the backup, and the store has its previous content.
         PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
             defines an artifact is not loaded.
-        UnavailableError: a server is not available.
+        UnavailableError: a server is not available. If the rows were already restored, the message
+            states this.
     """
     # The file is read in full before a server is contacted, so a damaged file changes nothing.
     dumped_by = backup.read_manifest(file).dumped_by
@@ -257,9 +258,14 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached and, unless ``replace`` is True, contains no artifacts."""
+    """Check that Neo4j can be reached, and that it can be used for the restored artifacts.
+
+    Raises:
+        OwnershipError: the graph belongs to another program.
+        RejectedError: the graph contains artifacts, and ``replace`` is False.
+    """
     with Graph.open(graph_address(settings)) as graph:
-        if replace:
+        if replace and audit.read_owner(graph) is not None:
             return
         audit.find_owner(graph)
         if nodes := read_artifact_nodes(graph):
@@ -273,16 +279,17 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
 def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) -> None:
     """Rebuild the graph from the restored rows. The given engine holds the store's lock."""
     reporter.say("rebuilding the graph")
-    with open_stores(settings, engine) as stores:
-        # PostgreSQL now has the id from the backup, but the graph might still be paired with
-        # another id.
-        if audit.read_owner(stores.graph) is not None:
-            empty_graph(stores, reporter)
-        try:
+    try:
+        with open_stores(settings, engine) as stores:
+            # PostgreSQL now has the id from the backup, but the graph might still be paired with
+            # another id.
+            if audit.read_owner(stores.graph) is not None:
+                empty_graph(stores, reporter)
             rebuilt = rebuild(stores, reporter=reporter)
-        except PluginMissingError as error:
-            raise PluginMissingError(
-                f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild', and give the plug-in's file with `plugins`",
-            ) from None
+    except StarcastError as error:
+        hint = "; then ".join(filter(None, [error.hint, "run 'starcast graph rebuild'"]))
+        if isinstance(error, PluginMissingError):
+            hint = "run 'starcast graph rebuild', and give the plug-in's file with `plugins`"
+        message = f"the rows were restored, but the graph was not rebuilt: {error.message}"
+        raise type(error)(message, hint=hint) from None
     reporter.say(f"rebuilt {pluralize(len(rebuilt), 'artifact')} in the graph")
