@@ -19,7 +19,6 @@ from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import writer
 from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.writer import delete_orphans
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
@@ -122,6 +121,19 @@ def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
     assert_correct(stores)
 
 
+def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
+    """The graph has such artifacts if PostgreSQL was restored from an older backup."""
+    stores.graph.write(
+        "CREATE (:Forest {id: 'old-abc123:x:0', state: 'complete'})"
+        "-[:ON]->(:Topology {spec: 'old-abc123', state: 'complete'}), "
+        "(:Node {key: 5, topology: 'old-abc123'})-[:LINK {topology: 'old-abc123'}]->"
+        "(:Node {key: 6, topology: 'old-abc123'})"
+    )
+    assert len(verify(stores)) > 0
+    over_bolt(stores, [TREES])
+    assert_correct(stores)
+
+
 def test_a_replacement_that_is_impossible_deletes_nothing(stores: Stores) -> None:
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT, replace=True)
@@ -133,11 +145,13 @@ def test_an_artifact_is_not_complete_after_an_interrupted_replacement(
 ) -> None:
     """The process is killed after the deletion of the nodes; the next ingest creates them."""
 
-    def delete_nodes(*given: Any) -> None:
-        delete_orphans(*given)
-        raise PowerCut
+    def delete_rows(graph: Graph, cypher: str, *given: Any) -> int:
+        if "(n:Topology)" in cypher:
+            raise PowerCut
+        return repeat(graph, cypher, *given)
 
-    monkeypatch.setattr(writer, "delete_orphans", delete_nodes)
+    repeat = writer._repeat
+    monkeypatch.setattr(writer, "_repeat", delete_rows)
     with pytest.raises(PowerCut):
         over_bolt(stores, replace=True)
     monkeypatch.undo()
