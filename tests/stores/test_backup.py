@@ -510,6 +510,30 @@ def test_no_artifact_is_complete_after_a_restore_without_the_graph(
     assert states == [f"failed: {REBUILDING}"]
 
 
+def test_a_backup_during_a_restore_contains_the_restored_rows(
+    migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The backup waits for the end of the restore, which has replaced the tables."""
+    file = tmp_path / "store.backup"
+    execute(migrated, "insert into experiment (name) values ('mine')")
+    before = backup.create(migrated, file)
+    begun = threading.Event()
+    blocked = "select 1 from pg_locks where not granted"
+
+    def verify_later(*given: Any) -> None:
+        begun.set()
+        wait_until(lambda: scalars(migrated, blocked))
+        verify_rows(*given)
+
+    verify_rows = backup._verify
+    monkeypatch.setattr(backup, "_verify", verify_later)
+    with ThreadPoolExecutor() as pool:
+        restored = pool.submit(backup.restore, migrated, file, keep=tmp_path / "kept.backup")
+        begun.wait(60)
+        assert backup.create(migrated, file).tables == before.tables
+        restored.result(60)
+
+
 @pytest.mark.slow
 def test_a_killed_restore_leaves_the_old_or_the_new_rows(migrated: Engine, tmp_path: Path) -> None:
     """The first kill comes so early that the old rows remain."""
