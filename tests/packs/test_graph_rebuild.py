@@ -298,11 +298,16 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """An import into the user's own server is impossible, and so is a rebuild of locked stores."""
+    """The server is the user's own, another process holds the lock, or an artifact has failed."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
         over_bolt(stores)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(stores, plan("S3"), on_stage=Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(RejectedError, match="S3 is not complete, so it cannot be rebuilt"):
+        over_bolt(stores, ["S3"])
+    drop(stores, "topology", "S3")
     assert_correct(stores)
 
 

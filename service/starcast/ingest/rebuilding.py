@@ -67,8 +67,8 @@ def rebuild(
     Raises:
         NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
-        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
-            or a verification failed.
+        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False, a
+            verification failed, or a given id is the id of an artifact that was never complete.
         PluginMissingError: a plug-in that defines an artifact is not loaded.
         InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: the artifacts have more rows than the load method allows.
@@ -165,6 +165,10 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
             for row in session.scalars(select(models.Materialization))
             if row.state == LoadState.COMPLETE or row.error in RECOVERABLE
         ]
+        for artifact_id in {*ids} - {each.id for each in artifacts}:
+            raise RejectedError(
+                f"{artifact_id} is not complete, so it cannot be rebuilt", hint="ingest it again"
+            )
         if ids:
             usable = {*recorded_artifacts(session)} & _complete_in_graph(stores)
             # An artifact cannot be rebuilt without its topology and its forest.

@@ -584,7 +584,8 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError: an id is not stored.
-            RejectedError: data of other applications would be deleted, or a verification failed.
+            RejectedError: data of other applications would be deleted, a verification failed, or an
+                id is the id of an artifact that was never complete.
             UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
                 database or application.
             InputError: ``method`` is import, but Neo4j is not the embedded one.
@@ -611,7 +612,8 @@ class Artifacts(Connection):
             )
         many = pluralize(len(rebuilt), "artifact")
         return list_loaded(
-            rebuilt, f"rebuilt {many}" if rebuilt else "nothing to rebuild: nothing is stored"
+            rebuilt,
+            f"rebuilt {many}" if rebuilt else "nothing to rebuild: no complete artifact is stored",
         )
 
 
