@@ -12,7 +12,7 @@ from starcast.ingest import LoadMethod, Stores, drop, ingest
 from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.loading import LOST
 from starcast.ingest.rebuilding import rebuild
-from starcast.ingest.verification import check_artifact, verify
+from starcast.ingest.verification import Problem, check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.backup import REBUILDING
 from starcast.stores.database.sessions import open_session
@@ -87,6 +87,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     # A rebuild finds the lost artifacts by this stored text.
     assert error_of(stores, "forest", TREES) == LOST == "it is no longer in the graph store"
+    assert Problem(TREES, f"the forest is missing: {LOST}") in verify(stores)
     assert {one.id for one in over_bolt(stores)} == {"S3", *S4}
     assert verify(stores, checksums=True) == []
     assert states(stores) == dict.fromkeys(("S3", *S4), "complete")

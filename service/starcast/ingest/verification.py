@@ -364,7 +364,10 @@ class _Verification:
                 yield Problem(owner, problem, str(found), str(Content()))
 
     def _check_artifact(self, artifact: Artifact, contents: Contents | None) -> Iterator[Problem]:
-        state = self.records[artifact].state
+        state, error = self.records[artifact].state, self.records[artifact].error
+        if state == LoadState.FAILED and error in RECOVERABLE:
+            yield Problem(artifact.id, f"the {artifact.kind} is missing: {error}")
+            return
         if state != LoadState.COMPLETE:
             self.reporter.say(f"skipped {artifact.id}: it is {state}, not complete")
             return
