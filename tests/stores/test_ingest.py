@@ -287,7 +287,7 @@ def test_dependents_of_a_lost_artifact_are_recreated(
 def own_forest(first: int) -> Forest:
     """Return two of the multiple trees, from number ``first`` on, as a forest of a user."""
     ports = forest("S4", "multiple").parent_port[first : first + 2]
-    return Forest("S4", ports, construction="mine")
+    return Forest(topology("S4"), ports, construction="mine")
 
 
 def test_a_forest_of_an_interrupted_ingest_does_not_prevent_the_next_one(stores: Stores) -> None:
