@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -11,10 +12,11 @@ from starcast.ingest import LoadMethod, Stores, drop, ingest
 from starcast.ingest.both_stores import lock_stores
 from starcast.ingest.loading import LOST
 from starcast.ingest.rebuilding import rebuild
-from starcast.ingest.verification import check_artifact, verify
+from starcast.ingest.verification import Problem, check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.backup import REBUILDING
 from starcast.stores.database.sessions import open_session
+from starcast.stores.graph import writer
 from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
@@ -85,6 +87,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     # A rebuild finds the lost artifacts by this stored text.
     assert error_of(stores, "forest", TREES) == LOST == "it is no longer in the graph store"
+    assert Problem(TREES, f"the forest is missing: {LOST}") in verify(stores)
     assert {one.id for one in over_bolt(stores)} == {"S3", *S4}
     assert verify(stores, checksums=True) == []
     assert states(stores) == dict.fromkeys(("S3", *S4), "complete")
@@ -100,6 +103,61 @@ def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None
     assert verify(stores, checksums=True) == []
     ingest(stores, PLAN)
     assert verify(stores, checksums=True) == []
+
+
+@pytest.mark.parametrize("is_marked", [False, True], ids=["complete", "failed"])
+def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
+    stores: Stores, is_marked: bool
+) -> None:
+    """The topology and the forest are missing in the graph, marked as lost or not."""
+    stores.graph.write("MATCH (n) DETACH DELETE n")
+    if is_marked:
+        ingest(stores, plan("S3"))
+        with pytest.raises(RejectedError) as caught:
+            check_artifact(stores, "schedule", SENDS)
+        assert caught.value.hint == f"run 'starcast graph rebuild {SENDS}'"
+    assert [one.id for one in over_bolt(stores, [SENDS])] == list(S4)
+    if is_marked:
+        drop(stores, "topology", "S3")
+    assert_correct(stores)
+
+
+def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
+    """The graph has such artifacts if PostgreSQL was restored from an older backup."""
+    stores.graph.write(
+        "CREATE (:Forest {id: 'old-abc123:x:0', state: 'complete'})"
+        "-[:ON]->(:Topology {spec: 'old-abc123', state: 'complete'}), "
+        "(:Node {key: 5, topology: 'old-abc123'})-[:LINK {topology: 'old-abc123'}]->"
+        "(:Node {key: 6, topology: 'old-abc123'})"
+    )
+    assert len(verify(stores)) > 0
+    over_bolt(stores, [TREES])
+    assert_correct(stores)
+
+
+def test_a_replacement_that_is_impossible_deletes_nothing(stores: Stores) -> None:
+    with pytest.raises(InputError, match="only with the embedded Neo4j"):
+        rebuild(stores, method=LoadMethod.IMPORT, replace=True)
+    assert_correct(stores)
+
+
+def test_an_artifact_is_not_complete_after_an_interrupted_replacement(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is killed after the deletion of the nodes; the next ingest creates them."""
+
+    def delete_rows(graph: Graph, cypher: str, *given: Any) -> int:
+        if "(n:Topology)" in cypher:
+            raise PowerCut
+        return repeat(graph, cypher, *given)
+
+    repeat = writer._repeat
+    monkeypatch.setattr(writer, "_repeat", delete_rows)
+    with pytest.raises(PowerCut):
+        over_bolt(stores, replace=True)
+    monkeypatch.undo()
+    assert len(ingest(stores, PLAN).created) == len(S4)
+    assert_correct(stores)
 
 
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
@@ -241,11 +299,16 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """An import into the user's own server is impossible, and so is a rebuild of locked stores."""
+    """The server is the user's own, another process holds the lock, or an artifact has failed."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
         over_bolt(stores)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(stores, plan("S3"), on_stage=Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(RejectedError, match="S3 is not complete, so it cannot be rebuilt"):
+        over_bolt(stores, ["S3"])
+    drop(stores, "topology", "S3")
     assert_correct(stores)
 
 

@@ -77,12 +77,19 @@ def test_an_interrupted_experiment_keeps_complete_runs_and_can_be_resumed(
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_another_grid_under_the_same_name_is_refused_without_replace(engine: Engine) -> None:
+def test_another_grid_under_the_same_name_is_refused_without_replace(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The earlier runs are kept until the first new run is stored."""
     run_experiment(engine, "all", GRID, Silent())
     other = changed(segments=1)
     with pytest.raises(InputError, match="'all' has another grid") as refused:
         run_experiment(engine, "all", other, Silent())
     assert "`replace`" in refused.value.hint
+    with monkeypatch.context() as full:
+        full.setattr(execution, "_free_memory", lambda: 0)
+        with pytest.raises(LimitError):
+            run_experiment(engine, "all", other, Silent(), replace=True)
     assert len(runs(engine, "all")) == 32
     assert run_experiment(engine, "all", other, Silent(), replace=True).created == 16
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()

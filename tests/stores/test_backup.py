@@ -20,13 +20,14 @@ from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.programs import find_pg_restore
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
-from starcast.ingest import ingest, open_stores, parse_request
+from starcast.ingest import ingest, open_stores, parse_request, rebuilding
 from starcast.ingest.both_stores import Stores
 from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
 from starcast.stores.database import backup, dumps, migrations, sessions
 from starcast.stores.database.backup import REBUILDING
+from starcast.stores.graph.audit import OwnershipError
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.support.errors import BusyError, InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
@@ -186,6 +187,41 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
         rebuild(stores, replace=True)
         assert artifact_ids(stores) == {"R4", "R4:breadth-first:1234"}
         assert verify(stores) == []
+
+
+def test_a_graph_of_another_program_prevents_a_restore(
+    file: Path, bare: Engine, clean_graph: GraphAddress, graph_driver: Driver
+) -> None:
+    """The graph could not be rebuilt afterwards, so the rows are not replaced either."""
+    empty(clean_graph, graph_driver)
+    graph_driver.execute_query("CREATE (:Person)")
+    with pytest.raises(OwnershipError, match="belongs to another program"):
+        restore(settings_for(bare.url, clean_graph), file, Silent(), replace=True)
+    assert all_rows(bare) == {}
+
+
+def test_an_error_after_a_restore_states_that_the_rows_were_restored(
+    file: Path,
+    bare: Engine,
+    clean_graph: GraphAddress,
+    graph_driver: Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise UnavailableError("Neo4j has stopped", hint="start it")
+
+    empty(clean_graph, graph_driver)
+    settings = settings_for(bare.url, clean_graph)
+    monkeypatch.setattr(rebuilding, "rebuild", fail)
+    with pytest.raises(UnavailableError) as caught:
+        restore(settings, file, Silent())
+    assert caught.value.message == (
+        "the rows were restored, but the graph was not rebuilt: Neo4j has stopped"
+    )
+    assert caught.value.hint == "start it; then run 'starcast graph rebuild'"
+    with open_stores(settings) as stores:
+        rebuild(stores)
+        assert artifact_ids(stores) == set(STORED)
 
 
 def artifact_ids(stores: Stores) -> set[str]:
@@ -472,6 +508,30 @@ def test_no_artifact_is_complete_after_a_restore_without_the_graph(
     backup.restore(bare, tmp_path / "own.backup")
     states = scalars(bare, "select distinct state || ': ' || error from materialization")
     assert states == [f"failed: {REBUILDING}"]
+
+
+def test_a_backup_during_a_restore_contains_the_restored_rows(
+    migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The backup waits for the end of the restore, which has replaced the tables."""
+    file = tmp_path / "store.backup"
+    execute(migrated, "insert into experiment (name) values ('mine')")
+    before = backup.create(migrated, file)
+    begun = threading.Event()
+    blocked = "select 1 from pg_locks where not granted"
+
+    def verify_later(*given: Any) -> None:
+        begun.set()
+        wait_until(lambda: scalars(migrated, blocked))
+        verify_rows(*given)
+
+    verify_rows = backup._verify
+    monkeypatch.setattr(backup, "_verify", verify_later)
+    with ThreadPoolExecutor() as pool:
+        restored = pool.submit(backup.restore, migrated, file, keep=tmp_path / "kept.backup")
+        begun.wait(60)
+        assert backup.create(migrated, file).tables == before.tables
+        restored.result(60)
 
 
 @pytest.mark.slow

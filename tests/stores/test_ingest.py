@@ -14,15 +14,17 @@ from sqlalchemy import URL, text
 
 from starcast.collectives import Schedule, algorithm, schedule
 from starcast.collectives.algorithm import ScheduleParameters, find_algorithm
-from starcast.ingest import Plan, Stores, artifacts, drop, ingest
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest, offline
 from starcast.ingest.artifacts import (
     Artifact,
+    artifact_from_id,
     forest_artifact,
     schedule_artifact,
     topology_artifact,
 )
 from starcast.ingest.both_stores import lock_stores
-from starcast.ingest.loading import STAGES
+from starcast.ingest.loading import STAGES, ignore_stage, recover
+from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import verify
 from starcast.stores import Role
 from starcast.stores.database import sessions
@@ -30,6 +32,7 @@ from starcast.stores.database.repository import artifact_columns, describe_artif
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import (
     BusyError,
+    LimitError,
     RejectedError,
     StarcastError,
     UnavailableError,
@@ -50,6 +53,9 @@ from support.checks import (
 from support.fix_graph import FEW, PowerCut, at_stage
 from support.plans import PLAN, S4, TREES, plan
 from support.recorder import Recorder
+
+#: Id of the forest `own_forest`.
+MINE = "S4:mine:1234"
 
 
 def constructions_with_arguments(spec: str) -> list[str]:
@@ -276,6 +282,65 @@ def test_dependents_of_a_lost_artifact_are_recreated(
     summary = ingest(stores, PLAN)
     assert summary.present == list(S4[:first])
     assert_stored(stores, PLAN)
+
+
+def own_forest(first: int) -> Forest:
+    """Return two of the multiple trees, from number ``first`` on, as a forest of a user."""
+    ports = forest("S4", "multiple").parent_port[first : first + 2]
+    return Forest(topology("S4"), ports, construction="mine")
+
+
+def test_a_forest_of_an_interrupted_ingest_does_not_prevent_the_next_one(stores: Stores) -> None:
+    """After Ctrl-C, a forest with other trees can be stored under the same name."""
+    with pytest.raises(KeyboardInterrupt):
+        ingest(
+            stores,
+            plan("S4", forests=[own_forest(0)]),
+            on_stage=at_stage("saved", "forest", Mock(side_effect=KeyboardInterrupt)),
+        )
+    assert states(stores)[MINE] == "failed"
+    corrected = plan("S4", forests=[own_forest(1)])
+    ingest(stores, corrected)
+    assert_stored(stores, corrected)
+    with pytest.raises(RejectedError, match="different trees is already stored"):
+        ingest(stores, plan("S4", forests=[own_forest(0)]))
+
+
+@pytest.mark.parametrize("stage", ["planned", "batch"])
+def test_a_drop_succeeds_if_it_finishes_an_interrupted_ingest(few: Stores, stage: str) -> None:
+    with pytest.raises(PowerCut):
+        ingest(few, PLAN, on_stage=at_stage(stage, "topology", Mock(side_effect=PowerCut)))
+    assert drop(few, "topology", "S4") == ["S4"]
+    assert states(few) == {}
+
+
+def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trees of a user's forest are only in PostgreSQL. They remain, also if it is dropped."""
+    requested = plan("S4", forests=[own_forest(0)])
+    ingest(stores, requested)
+
+    def fill_disk(*given: Any) -> None:
+        accept = next(each for each in given if getattr(each, "__name__", "") in {"accept", "mark"})
+        with accept():
+            raise LimitError("the disk is full", hint="free some space")
+
+    monkeypatch.setattr(offline, "_import", fill_disk)
+    with lock_stores(stores, False, Silent()) as locked:
+        complete = [*reversed(requested.artifacts)]
+        with pytest.raises(LimitError):
+            offline.import_remaining(locked, Mock(), complete, Silent(), ignore_stage)
+        assert states(stores) == {"S4": "complete", MINE: "complete"}
+        stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
+        recover(locked, Silent())
+        with locked.session() as session:
+            lost = artifact_from_id(session, "forest", MINE)
+        with pytest.raises(LimitError):
+            offline.import_all(locked, Mock(), [lost], Silent(), ignore_stage)
+    assert states(stores)[MINE] == "failed"
+    rebuild(stores)
+    assert_stored(stores, requested)
 
 
 def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:

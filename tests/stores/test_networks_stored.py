@@ -255,6 +255,22 @@ def test_networks_are_added_listed_and_dropped(
         lab.drop("mine", kind="topology")
 
 
+def test_a_network_that_another_process_ingests_or_uses_is_not_dropped(
+    lab: Lab, edges: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its definition, the ingested network could not be built again."""
+    spec = lab.ingest(edges)["id"][0]
+    with monkeypatch.context() as before_the_ingest:
+        before_the_ingest.setattr(lab, "_is_only_stored", lambda _: True)
+        with refused("another process has ingested or dropped the network", exit_code=6):
+            lab.drop(spec)
+    assert len(lab.verify()) == 0
+    with connect() as other, other._writing("a test", wait=False):
+        assert lab.drop(spec)["dropped"] == [spec]
+    assert lab.topologies()["state"] == ["not ingested"]
+    assert lab.drop(spec)["dropped"] == [spec]
+
+
 def test_a_topology_of_a_family_cannot_be_added_as_a_network(lab: Lab) -> None:
     with refused("S4 belongs to a family"):
         lab.add_network("S4")

@@ -95,8 +95,9 @@ def test_a_damaged_stored_witness_is_reported(engine: Engine) -> None:
     store(engine, shipped_record("one-port-broadcast", "S4"))
     execute(engine, "update record set witness = substring(witness from 9)")
     expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
-    with pytest.raises(InputError, match=expected), open_session(engine) as session:
+    with pytest.raises(InputError, match=expected) as caught, open_session(engine) as session:
         load_stored(session)
+    assert caught.value.hint.startswith("delete the row 'one-port-broadcast:S4' of PostgreSQL's")
 
 
 def test_storing_an_equal_record_again_keeps_the_best_verification_state(engine: Engine) -> None:

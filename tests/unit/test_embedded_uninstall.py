@@ -29,7 +29,9 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    Home(tmp_path / "home").create()
+    home = Home(tmp_path / "home")
+    home.create()
+    home.lock_file.touch()
     for folder in ("home/neo4j", "cache/neo4j-2026-1", "programs/pgserver-1"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "file").write_bytes(b"x")
@@ -95,6 +97,16 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     stack.remove(settings, traces, Silent())
     assert not settings.home.exists()
     assert (programs.SHARED / "pgserver-1" / "file").exists()
+
+
+def test_nothing_is_deleted_from_a_folder_that_is_not_a_home(settings: Settings) -> None:
+    """The folder of another program has entries with the same names, such as /var/lib/neo4j."""
+    Home(settings.home).lock_file.unlink()
+    traces = stack.find_traces(settings)
+    obstacles = {trace.obstacle for trace in traces if trace.kind == "home"}
+    assert obstacles == {f"starcast may not have created it: {settings.home} has no stack.lock"}
+    stack.remove(settings, traces, Silent())
+    assert (settings.home / "neo4j" / "file").exists()
 
 
 def test_only_root_can_remove_programs_shared_by_all_users(

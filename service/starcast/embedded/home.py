@@ -43,10 +43,6 @@ GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
 #: Name of the file in a cache folder that lists the homes whose servers use the folder.
 HOMES = "homes"
-#: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
-#: command line identifies a server; start times only detect the unlikely case that a process id was
-#: reused.
-_CLOCK_TOLERANCE = 60.0
 
 
 def read_secret(file: Path) -> str:
@@ -83,13 +79,13 @@ class ServerProcess:
     def is_alive(self, marker: str) -> bool:
         """Return whether the process is running; False if another process now has its id.
 
+        The start time of the process is not compared: it changes when the clock is corrected.
+
         Args:
             marker: the command-line argument that identifies the server's process.
         """
         with suppress(psutil.Error):
-            process = psutil.Process(self.pid)
-            age_agrees = abs(process.create_time() - self.started) < _CLOCK_TOLERANCE
-            return age_agrees and system.is_match(process, system.has_argument(marker))
+            return system.is_match(psutil.Process(self.pid), system.has_argument(marker))
         return False
 
 

@@ -5,9 +5,10 @@ the files that were already downloaded or written.
 
 `remove` deletes everything that starcast put on this machine, except its Python package. Only files
 with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may contain other files. All users of the machine share the system user and
-the programs in ``/var/cache/starcast``. These programs and this user are removed only if root runs
-`remove`, starcast created them, and no server of another home is running.
+home or a cache folder may contain other files. Nothing is removed from a folder without
+``stack.lock``, because such a folder is not a home. All users of the machine share the system user
+and the programs in ``/var/cache/starcast``. These programs and this user are removed only if root
+runs `remove`, starcast created them, and no server of another home is running.
 """
 
 import os
@@ -431,8 +432,10 @@ def find_traces(settings: Settings) -> list[Trace]:
     usual = Settings.model_construct()
     kept = "other homes use it; uninstall the default home to delete it"
     shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
+    # Another program's folder, such as /var/lib, may have entries with the same names.
+    foreign = f"starcast may not have created it: {home.root} has no {home.lock_file.name}"
     places: list[tuple[PlaceKind, Path, Sequence[str], str]] = [
-        ("home", home.root, _HOME_ENTRIES, ""),
+        ("home", home.root, _HOME_ENTRIES, foreign * (not home.lock_file.exists())),
         ("cache", settings.cache, _CACHE_PATTERNS, kept * (settings.cache in shared)),
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
         ("system cache", programs.SHARED, _SHARED_PATTERNS, obstacle),

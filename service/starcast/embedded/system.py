@@ -335,7 +335,7 @@ def translate_os_errors(folder: Path) -> Iterator[None]:
 def disk_full_error(folder: Path) -> LimitError:
     """Return the error for a full disk; ``folder`` is a folder on this disk."""
     return LimitError(
-        f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
+        f"the disk of {folder} is full", hint="free some space, then run the same command again"
     )
 
 

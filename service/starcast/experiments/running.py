@@ -90,7 +90,7 @@ def run_experiment(
         name: the name of a new experiment, or of an existing experiment with the same points.
         wanted: the design or grid whose points are executed.
         reporter: receives the progress.
-        replace: delete an existing experiment with this name first.
+        replace: delete an existing experiment with this name when the first run is stored.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small. Only this process writes to the database.
         executor: executes the points instead of processes on this machine.
@@ -107,12 +107,10 @@ def run_experiment(
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
     with exclusive(engine, check_name(name)) as lock:
         with open_session(engine) as session:
-            if replace:
-                repository.drop_experiment(session, name)
-            stored = _stored_points(session, name, design)
+            stored = set() if replace else _stored_points(session, name, design)
         missing = [point for point in design.points() if point not in stored]
         # Every run is saved in its own session, so that an interruption loses no finished run.
-        writer = _Writer(engine, lock, name, design)
+        writer = _Writer(engine, lock, name, design, replace)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else []
     counts = (len(stored), len(missing), len(failed))
     if not failed:
@@ -259,9 +257,10 @@ class _Writer:
     lock: Lock
     name: str
     design: Design
+    replaces: bool
 
-    def save(self, point: Point, execution: Execution, jobs: int) -> Run:
-        """Store a run in its own transaction.
+    def save(self, point: Point, execution: Execution, jobs: int, *, is_first: bool) -> Run:
+        """Store a run in its own transaction; the first run may replace an existing experiment.
 
         Raises:
             UnavailableError: the lock has been lost.
@@ -270,6 +269,8 @@ class _Writer:
         try:
             with open_session(self.engine) as session:
                 self.lock.verify(session)
+                if self.replaces and is_first:
+                    repository.drop_experiment(session, self.name)
                 experiment = _ensure_experiment(session, self.name, self.design)
                 return _save(session, experiment, point, execution, jobs)
         except IntegrityError as error:
@@ -294,8 +295,8 @@ def _run_points(
             reporter.task(f"running {writer.name}", len(points), "runs") as task,
             execute_all(points, jobs, executor) as (executions, processes),
         ):
-            for point, execution in executions:
-                run = writer.save(point, execution, processes)
+            for number, (point, execution) in enumerate(executions):
+                run = writer.save(point, execution, processes, is_first=number == 0)
                 for remark in execution.remarks:
                     remarks.setdefault(remark, []).append(run)
                 if execution.error is not None:

@@ -14,9 +14,22 @@ import numpy as np
 
 from starcast.catalogue.plugins import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
-from starcast.ingest.both_stores import Stores, draw_key_numbers, lock_stores
+from starcast.ingest.both_stores import (
+    LoadState,
+    Stores,
+    draw_key_numbers,
+    lock_stores,
+    read_state,
+)
 from starcast.ingest.loaders import Loader, choose_loader
-from starcast.ingest.loading import Loaded, OnStage, find_dependents, ignore_stage, recover
+from starcast.ingest.loading import (
+    RECOVERABLE,
+    Loaded,
+    OnStage,
+    find_dependents,
+    ignore_stage,
+    recover,
+)
 from starcast.ingest.planning import Plan, choose_deletion, choose_method
 from starcast.stores.database import models, repository
 from starcast.stores.database.repository import find_artifact
@@ -143,7 +156,9 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     # Only forests of users are compared, because the id of any other forest determines its trees.
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
-            if session.get(models.Forest, artifact_id) is None:
+            row = session.get(models.Materialization, ("forest", artifact_id))
+            # An interrupted ingest has left a failed forest, which is replaced.
+            if row is None or not (row.state == LoadState.COMPLETE or row.error in RECOVERABLE):
                 continue
             stored = repository.load_forest(session, artifact_id)
         if not np.array_equal(stored.parent_port, forest.parent_port):
@@ -192,9 +207,14 @@ def drop(
     listener = reporter or Silent()
     with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
         audit.pair(locked.graph, locked.id)
-        recover(locked, listener)
         with locked.session() as session:
             target = recorded_artifact(find_artifact(session, kind, artifact_id))
+            requested = {target, *find_dependents(session, target)}
+        recovered = recover(locked, listener)
+        with locked.session() as session:
+            if read_state(session, kind, artifact_id) is None:
+                # An interrupted ingest or drop had left the artifact incomplete.
+                return [each.id for each in recovered if each in requested]
             dependents = find_dependents(session, target)
         if dependents and not cascade:
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""

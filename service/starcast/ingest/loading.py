@@ -318,7 +318,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         is_lost = known.get(artifact) is LoadState.COMPLETE and not _depends_on(
             artifact, deleted - kept, forest_of
         )
-        reason = LOST if is_lost else "deleting the remains of an interrupted process"
+        reason = LOST if is_lost else "deleting it, because it is not complete in both stores"
         reporter.say(f"{artifact.kind} {artifact.id}: {reason}")
         discard(stores, artifact, LOST if is_lost else None, reporter)
     return ordered

@@ -12,15 +12,15 @@ PostgreSQL's records do not match the store in use, `starcast.ingest.loading.rec
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from starcast.embedded import system
 from starcast.embedded.rebuild import rebuild_store
-from starcast.ingest.artifacts import Artifact, Built, stored_artifacts
+from starcast.ingest.artifacts import Artifact, Built, recorded_artifacts, stored_artifacts
 from starcast.ingest.both_stores import (
     FOUND_COLUMNS,
     LoadState,
     Stores,
-    read_state,
     set_columns,
     set_state,
 )
@@ -38,7 +38,7 @@ from starcast.stores.database import models
 from starcast.stores.graph import bulk_files, writer
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.connection import Graph
-from starcast.support.errors import RejectedError
+from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 from starcast.support.text import pluralize
@@ -86,11 +86,9 @@ def import_all(
         old = stored_artifacts(session)
     everything = [*old, *new]
 
-    def accept() -> None:
-        with stores.session() as session:
-            for artifact, one in built.items():
-                checksum = {"expected_checksum": one.graph.content.checksum}
-                set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **checksum)
+    def accept() -> AbstractContextManager[None]:
+        checksums = {each: one.graph.content.checksum for each, one in built.items()}
+        return _changed_states(stores, LoadState.COMPLETE, checksums)
 
     def at_stage(stage: str) -> None:
         on_stage(stage, everything[0])
@@ -130,13 +128,14 @@ def import_remaining(
     with stores.session() as session:
         remaining = stored_artifacts(session, dropped)
 
-    def mark() -> None:
-        # If this process is killed after this change, the next command finishes the drop.
+    @contextmanager
+    def mark() -> Iterator[None]:
         with stores.session() as session:
-            for artifact in dropped:
-                if read_state(session, artifact.kind, artifact.id) is LoadState.COMPLETE:
-                    set_state(session, artifact.kind, artifact.id, LoadState.LOADING)
-        on_stage("marked")
+            complete = [each for each in recorded_artifacts(session) if each in dropped]
+        # If this process is killed after this change, the next command finishes the drop.
+        with _changed_states(stores, LoadState.LOADING, dict.fromkeys(complete)):
+            on_stage("marked")
+            yield
 
     task = f"dropping {dropped[-1].id}"
     _import(stores, settings, remaining, {}, mark, task, reporter, on_stage)
@@ -161,7 +160,7 @@ def _import(
     settings: Settings,
     old: Sequence[Artifact],
     new: Mapping[Artifact, Built],
-    accept: Callable[[], None],
+    accept: Callable[[], AbstractContextManager[None]],
     task: str,
     reporter: Reporter,
     on_stage: Callable[[str], None],
@@ -175,7 +174,8 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: new artifacts, already built and saved to PostgreSQL.
-        accept: function that records the change in PostgreSQL, before the old store is replaced.
+        accept: function that returns a context, in which the old store is replaced. The context
+            first records the change in PostgreSQL, and after an error undoes the change.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after the stage ``written``, and after each later stage.
@@ -250,10 +250,38 @@ def _import(
             )
         on_stage("compared")
         _record(stores, rebuilt, changed)
-        accept()
-        work.commit()
+        with accept():
+            work.commit()
         on_stage("changed")
     on_stage("complete")
+
+
+@contextmanager
+def _changed_states(
+    stores: Stores, state: LoadState, checksums: Mapping[Artifact, str | None]
+) -> Iterator[None]:
+    """Change the states of artifacts; after an error in the context, undo the change.
+
+    Args:
+        stores: both stores, locked.
+        state: the new state: complete or loading.
+        checksums: the artifacts, each with its checksum; None for the recorded checksum.
+    """
+    before: dict[Artifact, tuple[LoadState, str | None]] = {}
+    with stores.session() as session:
+        for artifact, checksum in checksums.items():
+            row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
+            before[artifact] = (LoadState(row.state), row.error)
+            values = {"expected_checksum": checksum or row.expected_checksum}
+            set_state(session, artifact.kind, artifact.id, state, **values)
+    try:
+        yield
+    except BaseException:
+        # If PostgreSQL fails as well, only the first error is reported.
+        with suppress(StarcastError), stores.session() as session:
+            for artifact, (previous, error) in before.items():
+                set_state(session, artifact.kind, artifact.id, previous, error=error)
+        raise
 
 
 def _record(stores: Stores, rebuilt: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:

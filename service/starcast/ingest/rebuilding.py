@@ -19,20 +19,20 @@ from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.programs import find_pg_restore
-from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.both_stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.ingest.loaders import BoltLoader, choose_loader
-from starcast.ingest.loading import LOST, Loaded, find_artifacts
+from starcast.ingest.loading import RECOVERABLE, Loaded, find_artifacts, find_dependents
 from starcast.ingest.planning import choose_method
 from starcast.stores.database import backup, models
-from starcast.stores.database.backup import REBUILDING, Manifest
+from starcast.stores.database.backup import Manifest
 from starcast.stores.database.sessions import lock_store
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.stores.graph.schema import STORE, VERSION
+from starcast.stores.graph.schema import STORE, VERSION, GraphState
 from starcast.stores.graph.writer import clear
-from starcast.support.errors import RejectedError
+from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from starcast.support.text import pluralize
@@ -55,8 +55,9 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt. Empty for
-            all artifacts.
+        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt, and also the
+            topologies and forests on which they depend, if Neo4j lacks these. Empty for all
+            artifacts.
         method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
@@ -66,8 +67,8 @@ def rebuild(
     Raises:
         NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
-        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False,
-            or a verification failed.
+        RejectedError: data of other programs would be deleted and ``discard_foreign`` is False, a
+            verification failed, or a given id is the id of an artifact that was never complete.
         PluginMissingError: a plug-in that defines an artifact is not loaded.
         InputError: an import is requested, but Neo4j is not the embedded server.
         LimitError: the artifacts have more rows than the load method allows.
@@ -77,8 +78,9 @@ def rebuild(
     with lock_stores(stores, wait, listener, "rebuilding the graph") as locked:
         if replace:
             ids = ()
-            # If an artifact cannot be built, fail before anything is deleted.
-            _choose_artifacts(locked, ids)
+            # If an artifact cannot be built or loaded, fail before anything is deleted.
+            artifacts, others = _choose_artifacts(locked, ids)
+            choose_loader(choose_method, locked, method, artifacts, others, listener)
             empty_graph(locked, listener)
         is_outdated = _take_over(locked)
         if is_outdated:
@@ -161,11 +163,31 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
         artifacts = [
             artifact_from_id(session, row.kind, row.id)
             for row in session.scalars(select(models.Materialization))
-            if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
+            if row.state == LoadState.COMPLETE or row.error in RECOVERABLE
         ]
+        for artifact_id in {*ids} - {each.id for each in artifacts}:
+            raise RejectedError(
+                f"{artifact_id} is not complete, so it cannot be rebuilt", hint="ingest it again"
+            )
+        if ids:
+            usable = {*recorded_artifacts(session)} & _complete_in_graph(stores)
+            # An artifact cannot be rebuilt without its topology and its forest.
+            wanted |= {
+                each
+                for each in artifacts
+                if each not in usable and wanted.intersection(find_dependents(session, each))
+            }
     artifacts.sort(key=lambda artifact: artifact.build_order)
     others = [artifact for artifact in artifacts if artifact not in wanted]
     return [artifact for artifact in artifacts if artifact in wanted], others
+
+
+def _complete_in_graph(stores: Stores) -> set[Artifact]:
+    return {
+        Artifact(kind, artifact_id)
+        for (kind, artifact_id), nodes in read_artifact_nodes(stores.graph).items()
+        if nodes[0].properties.get("state") == GraphState.COMPLETE
+    }
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:
@@ -210,7 +232,8 @@ def restore(
             from the backup, and the store has its previous content.
         PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
             defines an artifact is not loaded.
-        UnavailableError: a server is not available.
+        UnavailableError: a server is not available. If the rows were already restored, the message
+            states this.
     """
     # The file is read in full before a server is contacted, so a damaged file changes nothing.
     dumped_by = backup.read_manifest(file).dumped_by
@@ -239,9 +262,14 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached and, unless ``replace`` is True, contains no artifacts."""
+    """Check that Neo4j can be reached, and that it can be used for the restored artifacts.
+
+    Raises:
+        OwnershipError: the graph belongs to another program.
+        RejectedError: the graph contains artifacts, and ``replace`` is False.
+    """
     with Graph.open(graph_address(settings)) as graph:
-        if replace:
+        if replace and audit.read_owner(graph) is not None:
             return
         audit.find_owner(graph)
         if nodes := read_artifact_nodes(graph):
@@ -255,16 +283,17 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
 def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) -> None:
     """Rebuild the graph from the restored rows. The given engine holds the store's lock."""
     reporter.say("rebuilding the graph")
-    with open_stores(settings, engine) as stores:
-        # PostgreSQL now has the id from the backup, but the graph might still be paired with
-        # another id.
-        if audit.read_owner(stores.graph) is not None:
-            empty_graph(stores, reporter)
-        try:
+    try:
+        with open_stores(settings, engine) as stores:
+            # PostgreSQL now has the id from the backup, but the graph might still be paired with
+            # another id.
+            if audit.read_owner(stores.graph) is not None:
+                empty_graph(stores, reporter)
             rebuilt = rebuild(stores, reporter=reporter)
-        except PluginMissingError as error:
-            raise PluginMissingError(
-                f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                hint="run 'starcast graph rebuild', and give the plug-in's file with `plugins`",
-            ) from None
+    except StarcastError as error:
+        hint = "; then ".join(filter(None, [error.hint, "run 'starcast graph rebuild'"]))
+        if isinstance(error, PluginMissingError):
+            hint = "run 'starcast graph rebuild', and give the plug-in's file with `plugins`"
+        message = f"the rows were restored, but the graph was not rebuilt: {error.message}"
+        raise type(error)(message, hint=hint) from None
     reporter.say(f"rebuilt {pluralize(len(rebuilt), 'artifact')} in the graph")

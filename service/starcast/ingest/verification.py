@@ -34,7 +34,7 @@ from starcast.ingest.artifacts import (
     recorded_artifact,
 )
 from starcast.ingest.both_stores import LoadState, Stores
-from starcast.ingest.loading import find_artifacts, is_well_formed
+from starcast.ingest.loading import RECOVERABLE, find_artifacts, is_well_formed
 from starcast.stores.database import models
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit, reader
@@ -364,7 +364,10 @@ class _Verification:
                 yield Problem(owner, problem, str(found), str(Content()))
 
     def _check_artifact(self, artifact: Artifact, contents: Contents | None) -> Iterator[Problem]:
-        state = self.records[artifact].state
+        state, error = self.records[artifact].state, self.records[artifact].error
+        if state == LoadState.FAILED and error in RECOVERABLE:
+            yield Problem(artifact.id, f"the {artifact.kind} is missing: {error}")
+            return
         if state != LoadState.COMPLETE:
             self.reporter.say(f"skipped {artifact.id}: it is {state}, not complete")
             return
@@ -470,14 +473,16 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
     with stores.session() as session:
         row = find_artifact(session, kind, artifact_id)
         artifact, state = recorded_artifact(row), row.state
+        is_recoverable = row.error in RECOVERABLE
         expected = _describe(artifact, row.expected_checksum)
+    hint = f"run 'starcast graph rebuild {shlex.quote(artifact_id)}'"
     if state != LoadState.COMPLETE:
         raise RejectedError(
-            f"{kind} {artifact_id} is {state}, not complete", hint="ingest it again"
+            f"{kind} {artifact_id} is {state}, not complete",
+            hint=hint if is_recoverable else "ingest it again",
         )
     found = _read_content(stores, artifact)
     if str(found) != expected:
         raise RejectedError(
-            f"the graph contains {found} for {artifact_id}, instead of {expected}",
-            hint=f"run 'starcast graph rebuild {shlex.quote(artifact_id)}'",
+            f"the graph contains {found} for {artifact_id}, instead of {expected}", hint=hint
         )

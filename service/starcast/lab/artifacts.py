@@ -20,7 +20,7 @@ from starcast.lab.signature import (
     read_stored_topology,
     read_topology,
 )
-from starcast.support.errors import InputError, LimitError, RejectedError
+from starcast.support.errors import BusyError, InputError, LimitError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod, NetworkFormat, Weights
@@ -214,8 +214,9 @@ class Artifacts(Connection):
 
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
         Forests and schedules depend on their topology, and schedules also on their forest. If a
-        stored run or record uses a network, the network is deleted only from Neo4j, and its
-        definition stays in PostgreSQL; if such a network is not in Neo4j, the command fails.
+        stored run or record uses a network, or another process is writing to PostgreSQL, the
+        network is deleted only from Neo4j, and its definition stays in PostgreSQL; if such a
+        network is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This import is faster
@@ -255,7 +256,7 @@ class Artifacts(Connection):
         if kind == "topology" and self._is_only_stored(name):
             try:
                 self._drop_network(name, wait=wait)
-            except RejectedError as error:
+            except (RejectedError, BusyError) as error:
                 self.reporter.say(f"the network is kept: {error.message}")
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
 
@@ -582,7 +583,8 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError: an id is not stored.
-            RejectedError: data of other applications would be deleted, or a verification failed.
+            RejectedError: data of other applications would be deleted, a verification failed, or an
+                id is the id of an artifact that was never complete.
             UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
                 database or application.
             InputError: ``method`` is import, but Neo4j is not the embedded one.
@@ -609,7 +611,8 @@ class Artifacts(Connection):
             )
         many = pluralize(len(rebuilt), "artifact")
         return list_loaded(
-            rebuilt, f"rebuilt {many}" if rebuilt else "nothing to rebuild: nothing is stored"
+            rebuilt,
+            f"rebuilt {many}" if rebuilt else "nothing to rebuild: no complete artifact is stored",
         )
 
 

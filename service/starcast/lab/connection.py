@@ -468,8 +468,9 @@ class Administration(Connection):
         """Restore a backup into PostgreSQL, verify the rows, and rebuild the graph in Neo4j.
 
         Both servers must be running and, without ``replace``, empty. The rows are compared with the
-        checksums in the backup, and an older schema is upgraded. If the command fails or is killed,
-        PostgreSQL keeps its previous contents. No part of the file is executed, and no other
+        checksums in the backup, and an older schema is upgraded. If the command fails or is killed
+        before this comparison has ended, PostgreSQL keeps its previous contents; afterwards,
+        ``starcast graph rebuild`` rebuilds the graph. No part of the file is executed, and no other
         command can write to the stores meanwhile.
 
         Args:

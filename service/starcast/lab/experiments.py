@@ -185,7 +185,8 @@ class Experiments(Connection):
             grid: TOML file with the values of each axis, or the name of an example that ``starcast
                 experiment examples`` lists. The option of an axis replaces the values in the file.
                 In Python, a mapping is also accepted.
-            replace: first delete the stored experiment with this name and its runs.
+            replace: delete the stored experiment with this name and its runs when the first new run
+                is stored.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the notebook's process.
             executor: a `concurrent.futures.Executor` that executes the runs (default: processes on

@@ -146,9 +146,15 @@ def create(engine: Engine, file: Path) -> Manifest:
         RejectedError: the database does not contain a complete starcast store.
         UnavailableError: the server failed.
     """
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        tables = _name_tables(connection)
     # All statements of the transaction see the same snapshot of the database.
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with sessions.translated_errors(engine.url), snapshots.connect() as connection:
+        if tables is not None:
+            # LOCK waits for the end of a restore without taking the snapshot. An earlier snapshot
+            # would not contain the restored rows.
+            execute_sql(connection, sql.SQL("lock table {} in access share mode").format(tables))
         return _write(connection, file)
 
 
@@ -244,9 +250,15 @@ def _lock_tables(connection: Connection) -> None:
 
     The tables are locked until this transaction ends.
     """
+    if tables := _name_tables(connection):
+        execute_sql(connection, sql.SQL("lock table {} in exclusive mode").format(tables))
+
+
+def _name_tables(connection: Connection) -> sql.Composed | None:
+    """Return the names of starcast's tables for an SQL statement, or None if there are none."""
+    schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
-    tables = migrations.join_names(migrations.enter_schema(connection), names)
-    execute_sql(connection, sql.SQL("lock table {} in exclusive mode").format(tables))
+    return migrations.join_names(schema, names) if names else None
 
 
 def _not_empty(rows: dict[str, int]) -> StarcastError:

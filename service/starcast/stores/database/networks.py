@@ -146,8 +146,14 @@ def drop_network(session: Session, spec: str) -> None:
     """Delete a stored network that no forest, schedule, run or record uses.
 
     Raises:
-        RejectedError: a forest, schedule, run or record uses the network.
+        RejectedError: a forest, schedule, run or record uses the network, or the network is
+            ingested.
     """
+    if not is_only_stored(session, spec):
+        raise RejectedError(
+            f"another process has ingested or dropped the network {spec}",
+            hint="run the same command again",
+        )
     if uses := count_uses(session).get(spec):
         raise RejectedError(
             f"the network {spec} cannot be dropped because it is in use: {describe_uses(uses)}",

@@ -23,7 +23,7 @@ from starcast.records.model import FIELDS, FORMAT, combine_verified, read_fields
 from starcast.stores.database.models import StoredRecord
 from starcast.stores.database.networks import save_network
 from starcast.stores.database.sessions import wait_for_lock
-from starcast.support.errors import BusyError, RejectedError
+from starcast.support.errors import BusyError, InputError, RejectedError
 from starcast.support.table import Table
 from starcast.support.vocabulary import Verification
 
@@ -105,8 +105,15 @@ def as_record(row: StoredRecord) -> Record:
     """
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
     source = f"the stored {row.id}"
-    witness = unpack_witness(row.witness, f"of {source}")
-    return read_fields({"format": FORMAT, **fields}, source).record(witness)
+    try:
+        witness = unpack_witness(row.witness, f"of {source}")
+        return read_fields({"format": FORMAT, **fields}, source).record(witness)
+    except InputError as error:
+        raise InputError(
+            error.message,
+            hint=f"delete the row '{row.id}' of PostgreSQL's table record, then run "
+            "'starcast records store'",
+        ) from None
 
 
 def _as_row(record: Record, state: Verification) -> StoredRecord:

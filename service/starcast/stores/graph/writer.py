@@ -308,20 +308,28 @@ def clear(graph: Graph, batch: int) -> int:
     Topologies of plug-ins that are not loaded are deleted too, since no topology has to be built.
     Data of other programs are kept, except for relationships at deleted nodes.
     """
-    deleted = delete_orphans(graph, (), batch)
-    delete_outdated_nodes(graph)
     for label in LABEL_OF.values():
-        statement = _delete(label, f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL")
-        deleted += _repeat(graph, statement, {}, batch)
-    return deleted
+        # In this state, queries ignore the artifacts, even if the deletion is interrupted.
+        graph.write(
+            f"MATCH {label.pattern} WHERE {_is_ours(label)} SET n.state = $state",
+            {"state": GraphState.LOADING.value},
+        )
+    delete_outdated_nodes(graph)
+    return delete_orphans(graph, (), batch)
+
+
+def _is_ours(label: Label) -> str:
+    """Return a Cypher condition for an artifact's node; other programs may use the label too."""
+    return f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL"
 
 
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
     """Delete nodes and relationships whose properties name an artifact that does not exist.
 
-    Such elements are left over from manual edits. Relationships between nodes of topologies are
-    deleted even if they name no artifact. Only nodes with starcast's properties are deleted,
-    because a node that has only the label may belong to another program.
+    Such elements are left over from manual edits, or from artifacts that PostgreSQL no longer
+    records, such as those on a network that an older backup does not contain. Relationships between
+    nodes of topologies are deleted even if they name no artifact. Only nodes with starcast's
+    properties are deleted, because a node that has only the label may belong to another program.
 
     Args:
         graph: the database.
@@ -331,17 +339,21 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     Returns:
         The number of deleted nodes and relationships.
     """
+    ids = {kind: [name for of_kind, name in known if of_kind == kind] for kind in LABEL_OF}
     deleted = 0
     for kind, relationship in RELATIONSHIP_OF.items():
         condition = (
             f"startNode(n):{relationship.start} AND endNode(n):{relationship.end} "
             f"AND NOT coalesce(n.{relationship.artifact_property} IN $ids, false)"
         )
-        parameters = {"ids": [name for of_kind, name in known if of_kind == kind]}
-        deleted += _repeat(graph, _delete(relationship, condition), parameters, batch)
+        deleted += _repeat(graph, _delete(relationship, condition), {"ids": ids[kind]}, batch)
     condition = "n.key IS NOT NULL AND n.topology IS NOT NULL AND NOT n.topology IN $ids"
-    specs = [name for of_kind, name in known if of_kind == "topology"]
-    return deleted + _repeat(graph, _delete(NODE, condition), {"ids": specs}, batch)
+    deleted += _repeat(graph, _delete(NODE, condition), {"ids": ids["topology"]}, batch)
+    # The nodes of artifacts are deleted last, so that an interrupted deletion can be repeated.
+    for kind, label in LABEL_OF.items():
+        condition = f"{_is_ours(label)} AND NOT n.{label.key} IN $ids"
+        deleted += _repeat(graph, _delete(label, condition), {"ids": ids[kind]}, batch)
+    return deleted
 
 
 def _delete(element: Element, condition: str) -> str:
