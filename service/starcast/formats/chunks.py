@@ -142,11 +142,13 @@ class _Chunk:
         written: for each thread block that wrote the chunk, the first operation that wrote it;
             empty for a chunk of the input.
         used: for each thread block that read or wrote the chunk, the last operation that used it.
+        replaced: the chunk with the previous content of the same place, if any.
     """
 
     held: Sum
     written: dict[int, int] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
+    replaced: "_Chunk | None" = None
 
 
 class ChunkExecution:
@@ -385,18 +387,23 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk contains another unit, and the thread block has not waited for
-                all blocks that use that unit.
+            RejectedError: a chunk contains another unit, or contained one before this unit was
+                first written, and the thread block has not waited for all blocks that use that
+                unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
-            if chunk is None or chunk.held != unit:
-                if chunk is not None and not all(run.knows(chunk.used)):
-                    run.fail(
-                        f"writes {self.name_place(place)} without waiting for the thread blocks "
-                        f"that use its unit {chunk.held.unit}"
-                    )
-                chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done})
+            is_copy = chunk is not None and chunk.held == unit
+            replaced = chunk.replaced if chunk is not None and is_copy else chunk
+            if replaced is not None and not all(run.knows(replaced.used)):
+                run.fail(
+                    f"writes {self.name_place(place)} without waiting for the thread blocks "
+                    f"that use its unit {replaced.held.unit}"
+                )
+            if chunk is None or not is_copy:
+                if chunk is not None:
+                    chunk.replaced = None  # only one previous content is needed
+                chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done}, replaced=chunk)
             elif chunk.written:
                 # A second copy of the same unit may be written without a wait, because it does not
                 # change the chunk.
