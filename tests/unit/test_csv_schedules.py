@@ -122,6 +122,8 @@ def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
     by_label = schedule_from_columns(named, built.topology, "broadcast", root="1234")
     for name in COLUMNS:
         assert np.array_equal(getattr(by_label, name), getattr(by_rank, name))
+    objects = named | {"sender": named["sender"].astype(object)}  # as in data frames
+    assert np.array_equal(schedule_from_columns(objects, "S4", "broadcast").sender, built.sender)
     assert starcast.simulate(by_label).complete
 
 

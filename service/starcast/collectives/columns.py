@@ -182,6 +182,9 @@ def _rank(topology: Topology, text: str) -> int | None:
 def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int64]:
     """Check a column's type, shape and range, and return it as int64, with labels as ranks."""
     array = np.asarray(values)
+    # Data frames return labels as Python objects.
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.flat):
+        array = array.astype(np.str_)
     if array.dtype.kind == "U" and array.ndim == 1 and name in _NODES:
         # The same label occurs in many rows, so each different label is ranked only once.
         labels, label_of = np.unique(array, return_inverse=True)
