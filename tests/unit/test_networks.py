@@ -135,6 +135,10 @@ def test_equal_graphs_of_different_libraries_give_the_same_network() -> None:
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
         assert network(graph, name="same", reporter=Silent()) is expected
+    unnamed = rx.PyGraph()
+    unnamed.add_nodes_from([None] * 4)
+    unnamed.add_edges_from_no_data(links)
+    assert network(unnamed, name="same") is expected
     doubled = network(nx.MultiGraph([*links, (1, 0)]), reporter=Silent())
     assert doubled.capacities is not None
     assert doubled.capacities[:, 0].tolist() == [2, 1, 1]

@@ -106,9 +106,9 @@ def network(
 
     Raises:
         InputError: the graph is empty, directed or not connected, or has a link from a node to
-            itself; a node has more than 253 links; the name is malformed; or the file cannot be
-            read in the given format. The message names the file and, if the format has lines, the
-            line.
+            itself; a node has more than 253 links; ``weights`` is given, but no link has a weight;
+            the name is malformed; or the file cannot be read in the given format. The message
+            names the file and, if the format has lines, the line.
         LimitError: the file is too large.
         UnavailableError: the format needs a library that is not installed.
 

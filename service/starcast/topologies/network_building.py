@@ -83,8 +83,8 @@ def build_network(
 
     Raises:
         InputError: the graph is empty or not connected, a directed link has no reverse, a link
-            joins a node to itself, a node has more than 253 links, or a capacity, a latency, a
-            switch or the name is invalid.
+            joins a node to itself, a node has more than 253 links, ``weights`` is given, but no
+            link has a weight, or a capacity, a latency, a switch or the name is invalid.
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
@@ -173,17 +173,23 @@ def read_graph(graph: Any) -> LinkList:
         values = [edge.attributes() for edge in graph.es]
         unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
     elif hasattr(graph, "edge_list"):  # rustworkx
+        # Generators of graphs give all nodes the payload None.
+        indices = graph.node_indices()
         nodes = graph.nodes()
-        numbers = {index: number for number, index in enumerate(graph.node_indices())}
+        if any(node is None for node in nodes):
+            nodes = indices
+        numbers = {index: number for number, index in enumerate(indices)}
         pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
         directed = not hasattr(graph, "to_directed")
         values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
-        attributes = [graph.nodes[node] for node in nodes]
         unit = graph.graph.get("capacity_unit")
         edges = list(graph.edges(data=True))
-        ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
+        # NetworkX keeps the default values in a GraphML or GEXF file as attributes of the graph.
+        attributes = _with_defaults(graph, "node", [graph.nodes[node] for node in nodes])
+        values = _with_defaults(graph, "edge", [data for *_, data in edges])
+        ends = [(u, v) for u, v, _ in edges]
     elif hasattr(graph, "tocoo"):  # SciPy
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
@@ -204,6 +210,14 @@ def read_graph(graph: Any) -> LinkList:
     if any(values):
         values = [{str(key).lower(): value for key, value in each.items()} for each in values]
     return LinkList(titles, pairs, directed, attributes, (), values, unit)
+
+
+def _with_defaults(graph: Any, kind: str, items: list[Any]) -> list[Any]:
+    """Return the attributes of all nodes or edges of a NetworkX graph, with default values."""
+    given = graph.graph.get(f"{kind}_default") or {}
+    # NetworkX reads an empty default text as "None".
+    defaults = {name: value for name, value in given.items() if value != "None"}
+    return [{**defaults, **item} for item in items] if defaults else items
 
 
 def _check_links(links: LinkList) -> NDArray[np.int64]:
@@ -381,6 +395,8 @@ def _read_numbers(
     """
     if values is None:
         attribute = find_attribute(links, name, weights)
+        if weights == name and attribute != "weight":
+            raise InputError("no link has a weight", hint="add weights, or omit `weights`")
         if attribute is None:
             return None, False
         values = [each.get(attribute) for each in links.link_attributes]
