@@ -242,6 +242,33 @@ def test_transfers_over_a_switch_take_two_steps(
         read(two_step_allreduce(), tmp_path, "allreduce", spec)
 
 
+@pytest.mark.parametrize("collective", ["scatter", "broadcast"])
+def test_a_unit_has_at_most_256_receivers_over_switches(tmp_path: Path, collective: str) -> None:
+    nodes = 260
+    links = [("s0", "s1"), *((f"s{rank % 2}", str(rank)) for rank in range(nodes))]
+    spec = network(links, name="wide", switches=["s0", "s1"]).spec
+    is_scatter = collective == "scatter"
+    remote = [{"buffer_id": rank - 1, "index": 0, "size": 1} for rank in range(1, nodes)]
+    own = op("copy", [at("i", 0)], [at("o", 0)])
+    put = op("put", [at("i", rank * is_scatter) for rank in range(1, nodes)], remote)
+    refs = [{"access_channel_type": "memory", "remote_buffer_ids": list(range(nodes - 1))}]
+    gpus: list[dict[str, Any]] = [
+        {"id": rank, "input_chunks": 0, "output_chunks": 1, "scratch_chunks": 0, "threadblocks": []}
+        for rank in range(nodes)
+    ]
+    gpus[0] |= {
+        "input_chunks": nodes if is_scatter else 1,
+        "threadblocks": [{"ops": [own, put], "remote_buffer_refs": refs}],
+        "remote_buffers": [{"rank": rank, "type": "o"} for rank in range(1, nodes)],
+    }
+    made = {"collective": collective, "inplace": False, "gpus": gpus}
+    if is_scatter:
+        assert simulate(read(made, tmp_path, collective, spec)).complete
+    else:
+        with refused("sends unit 0 to rank 257, the 257th receiver over switches", exit_code=7):
+            read(made, tmp_path, collective, spec)
+
+
 def test_a_get_operation_becomes_a_row_sent_by_the_other_gpu(tmp_path: Path) -> None:
     built = read(ring_allgather(), tmp_path, "allgather")
     rows = zip(built.step, built.sender, built.receiver, built.unit, strict=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule
+from starcast.collectives.rows import DTYPES
 from starcast.formats.msccl import VECTORS, lay_out
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import InputError, LimitError, RejectedError
@@ -206,6 +207,8 @@ class ChunkExecution:
             self._neighbours[rank].append(neighbour)
         #: For each sender, a breadth-first tree over switches: the parent of each reached node.
         self._parents: dict[int, dict[int, int]] = {}
+        #: For each unit, its receivers over switches, numbered in the order of sends.
+        self._receivers: dict[int, dict[int, int]] = defaultdict(dict)
         self._chunks: dict[ChunkPlace, _Chunk] = {}
         #: The waiting thread blocks, by the awaited event. An event is a tuple: a message template,
         #: followed by the values of the template's placeholders.
@@ -304,21 +307,31 @@ class ChunkExecution:
             units: the chunk contents to send.
             ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree number of the rows. If the path passes through switches, the receiver's
-                rank is the tree number instead.
+            tree: the tree number of the rows, if the path does not pass through switches.
 
         Returns:
             The step in which the units arrive.
+
+        Raises:
+            InputError: sender and receiver are not linked, or exchange partial sums over switches.
+            LimitError: the file sends too many units, or one to too many receivers over switches.
         """
         path = self._find_path(*ends)
         which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
         if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
-        # Copies of a unit for several receivers may share links over switches. With one tree per
-        # receiver, the rows of different copies remain distinct.
-        tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
+            if len(path) > 2:
+                # Copies of a unit for several receivers may share links over switches. With one
+                # tree per receiver, the rows of different copies remain distinct.
+                receivers = self._receivers[unit]
+                tree = receivers.setdefault(ends[1], len(receivers))
+                if tree > np.iinfo(DTYPES["tree"]).max:
+                    raise LimitError(
+                        f"{run} sends unit {unit} {which}, the {tree + 1}th receiver over switches",
+                        hint="use a network in which GPUs are linked, or fewer GPUs",
+                    )
             combine = int(ranks != self._complete)
             if combine and len(path) > 2:
                 # Rows cannot express that a switch forwards several partial sums separately.
