@@ -57,6 +57,9 @@ _DOT_HEAD = re.compile(
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
 _DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
+_DOT_LISTED = re.compile(
+    rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}", re.DOTALL | re.MULTILINE
+)
 #: Pattern of a part of a DOT file: blanks, a comment, a graph attribute, or nodes (joined by links)
 #: with attributes.
 _DOT_STATEMENT = re.compile(
@@ -309,6 +312,8 @@ def _read_metis(file: GraphFile) -> LinkList:
         own = row[skipped + 1 :: step] if step == 2 else []
         for word, weight in zip_longest(row[skipped::step], own):
             other = _read_node(word, line, nodes)
+            if step == 2 and weight is None:
+                fail_at(line, f"has no weight of the link to {other}")
             values = [] if weight is None else [("weight", read_number(weight, line))]
             file.add_link(str(node), other, line, values)
     found = file.links(is_directed=True)
@@ -426,7 +431,10 @@ def _read_pajek(file: GraphFile) -> LinkList:
                 count, first = read_number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
+            before = len(file)
             file.add_node(_read_node(words[0], line, count), attributes)
+            if len(file) == before:
+                fail_at(line, f"repeats the node {words[0]}", "give every node one line")
         else:
             u, v = (_read_node(word, line, count or None) for word in [*words[:2], ""][:2])
             values = [("weight", word) for word in words[2:3]]
@@ -527,8 +535,15 @@ def _read_dot(file: GraphFile) -> LinkList:
     while statement := _DOT_STATEMENT.match(file.text, place):
         given = _DOT_END.findall(statement["ends"] or "")
         ends = [_unquote(end) for end in given]
-        values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
-        attributes = {_unquote(key): _unquote(value) for key, value in values}
+        listed = statement["attributes"] or ""
+        if rest := _DOT_LISTED.sub("", listed):
+            fail_at(
+                line,
+                f"has '{rest[:40]}' among attributes",
+                "write attributes as name=value, with other text in quotes",
+            )
+        values = _DOT_LISTED.findall(listed)
+        attributes = {_unquote(key): _unquote(value) for key, value in values if key}
         if statement[1]:
             defaults["graph"][_unquote(statement[1])] = _unquote(statement[2])
         if len(ends) == 1 and given[0].lower() in defaults:
