@@ -1,7 +1,7 @@
 """Schedules read from columns and from CSV files; errors are reported with their line."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from starcast import (
     topology,
 )
 from starcast.collectives.columns import rank_labels
-from starcast.collectives.model import COLUMNS, Schedule
+from starcast.collectives.model import COLUMNS, REDUCTIONS, Schedule
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies.permutations import labels_from
@@ -103,6 +103,13 @@ def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None
     for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
         content = f"{HEADER}1,{first},2,0\n2,{second},3,0\n"
         assert read_csv(tmp_path, content, "S3", "broadcast").sender.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("collective", get_args(Collective))
+def test_a_file_without_rows_delivers_nothing(tmp_path: Path, collective: Any) -> None:
+    head = COMBINE if collective in REDUCTIONS else HEADER
+    empty = read_csv(tmp_path, head, "S3", collective)
+    assert (len(empty), starcast.simulate(empty).complete) == (0, False)
 
 
 def test_a_unit_that_is_never_sent_is_counted() -> None:

@@ -258,12 +258,13 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
     """Return the smallest number of units that the collective can have with the given rows.
 
     The result may exceed the largest unit number in the rows plus one: units from a node to itself
-    have numbers, but no rows.
+    have numbers, but no rows. A message has at least one unit, so that a schedule without rows is
+    not complete.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1
     parts = sources * (topology.endpoints if collective in ADDRESSED else 1)
-    return -(-(int(rows.unit.max(initial=-1)) + 1) // parts) * parts
+    return -(-(int(rows.unit.max(initial=0)) + 1) // parts) * parts
 
 
 def _has_packets(rows: Columns) -> bool:
