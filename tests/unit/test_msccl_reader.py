@@ -360,6 +360,23 @@ def test_a_second_copy_of_a_unit_waits_for_the_uses_of_the_unit_before_it(tmp_pa
         read(twice("-1 -1 0"), tmp_path, "K3", "broadcast")
 
 
+def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
+    """The threads of a block would copy o[0] to o[1] before or after they copy o[1] to o[2]."""
+
+    def shifted(target: str) -> str:
+        copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]
+        send, receive = step(2, "s", "i0", "o0", n=3), step(0, "r", "i0", "o0", n=3)
+        last = step(3, "cpy", "i0", "o0", n=3)
+        gpus = [block(0, 1, -1, *copies, send, last), block(0, -1, 0, receive)]
+        return algo("broadcast", gpus, (3, 3, 2))
+
+    for target in ("o0", "s0"):
+        assert simulate(read(shifted(target), tmp_path, "K2", "broadcast")).complete
+    message = r"rank 0, thread block 0, step 1 writes o\[1\], which it also reads"
+    with pytest.raises(RejectedError, match=message):
+        read(shifted("o1"), tmp_path, "K2", "broadcast")
+
+
 def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sends to rank 2, which is not linked in Q2"):
         read(ring(), tmp_path, "Q2", "allgather")

@@ -445,6 +445,30 @@ def test_a_semaphore_that_several_thread_blocks_release_names_no_block(tmp_path:
         read(made, tmp_path, "broadcast")
 
 
+@pytest.mark.parametrize(
+    ("sources", "targets", "is_valid"),
+    [
+        ([at("s", 0), at("s", 1)], [at("s", 2), at("s", 3)], True),
+        ([at("s", 0), at("s", 1)], [at("s", 0), at("s", 1)], True),
+        ([at("s", 0), at("s", 1)], [at("s", 1), at("s", 2)], False),
+        ([at("s", 0, 2)], [at("s", 1, 2)], False),
+    ],
+)
+def test_an_operation_that_reads_and_writes_overlapping_chunks_is_refused(
+    tmp_path: Path, sources: Any, targets: Any, is_valid: bool
+) -> None:
+    made = ring_allgather()
+    for gpu in made["gpus"]:
+        gpu["scratch_chunks"] = 4
+        first = [op("copy", [at("i", 0)] * 2, [at("s", 0), at("s", 1)]), op("nop")]
+        gpu["threadblocks"][0]["ops"][:0] = [*first, op("copy", sources, targets)]
+    if is_valid:
+        assert simulate(read(made, tmp_path, "allgather")).complete
+    else:
+        with refused("step 2 writes s[1] of rank 0, which it also reads", exit_code=6):
+            read(made, tmp_path, "allgather")
+
+
 def test_a_barrier_that_more_thread_blocks_use_than_it_awaits_is_refused(tmp_path: Path) -> None:
     made = grouped_alltoall()
     for block in made["gpus"][1]["threadblocks"][:3]:

@@ -423,6 +423,22 @@ class ChunkExecution:
                 chunk.written.setdefault(run.number, run.done)
             chunk.used[run.number] = run.done
 
+    def check_overlap(
+        self, run: RunningBlock, sources: list[list[ChunkPlace]], targets: list[list[ChunkPlace]]
+    ) -> None:
+        """Check that no chunk is read for another chunk than the one that is written in its place.
+
+        The threads of a thread block do not process the chunks of an operation in a fixed order.
+
+        Raises:
+            RejectedError: a target is also a source, at another position of the operation.
+        """
+        positions = {place: position for places in sources for position, place in enumerate(places)}
+        for places in targets:
+            for position, place in enumerate(places):
+                if positions.get(place, position) != position:
+                    run.fail(f"writes {self.name_place(place)}, which it also reads")
+
     def name_block(self, number: int) -> str:
         """Return the name of a thread block for messages."""
         return f"thread block {number}"

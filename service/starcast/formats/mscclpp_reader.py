@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -309,6 +310,11 @@ class _Execution(ChunkExecution):
             if place not in self._packets:
                 return _PACKET, place[0], place[2] // self._units
             run.now = run.now.merge(self._packets[place], run.number, run.done - 1)
+        if is_move:
+            # The sources of a move are processed one after the other.
+            self.check_overlap(run, [[*chain(*sources)]], [[*chain(*targets)]])
+        else:
+            self.check_overlap(run, sources, targets)
         here = run.block.rank
         values = [self.read(run, places) for places in sources]
         self._transfer(run, values, [(places[0][0], here) for places in sources])
