@@ -471,9 +471,22 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
 
 
 def _find_switches(links: LinkList) -> list[int]:
-    """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes."""
-    values = [str(node.get("switch", "")).lower() for node in links.attributes]
-    return [number for number, value in enumerate(values) if value in ("true", "1", "yes")]
+    """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes.
+
+    Raises:
+        InputError: the attribute of a node is neither true nor false.
+    """
+    found = []
+    for number, node in enumerate(links.attributes):
+        value = str(node.get("switch", "")).strip().lower().removesuffix(".0")
+        if value in ("true", "1", "yes"):
+            found.append(number)
+        elif value not in ("false", "0", "no", "none", "nan", ""):
+            raise InputError(
+                f"the node '{links.nodes[number]}' has the attribute switch '{value[:40]}'",
+                hint="use true or false, or rename the attribute",
+            )
+    return found
 
 
 def _as_nodes(numbers: Mapping[str, int], switches: Collection[Any]) -> list[int]:
