@@ -55,6 +55,21 @@ def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     migrations.check(bare)
 
 
+def test_the_processor_is_idle_during_a_statement(
+    bare: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[float] = []
+
+    def clock() -> float:
+        checks.append(time.monotonic())
+        return checks[-1]
+
+    monkeypatch.setattr(sessions, "monotonic", clock)
+    execute(bare, "select pg_sleep(1)")
+    # Ten checks for a silent server during the statement, and a few for each message.
+    assert 5 < len(checks) < 100
+
+
 def test_a_drop_keeps_a_foreign_view_named_like_a_former_view(bare: Engine) -> None:
     """Until revision 0015, starcast itself had a view named comparison."""
     migrations.upgrade(bare, Silent())

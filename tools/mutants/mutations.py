@@ -17,12 +17,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("service/starcast", "papers")
-AREAS = ("mathematics", "judges", "stores", "doors")
-PARTS = {
-    "judges": "simulator checkers external",
-    "stores": "graph database ingest embedded experiments queries endpoints settings support",
-    "doors": "cli lab web comparison doctor errors progress vocabulary",
+#: The packages of each area; files that are in none of them (the papers) belong to the first area.
+PACKAGES = {
+    "mathematics": "topologies trees collectives costs search records claims catalogue",
+    "judges": "judges",
+    "stores": "stores ingest embedded experiments queries support",
+    "doors": "cli lab web comparison drawing formats",
 }
+AREAS = tuple(PACKAGES)
 #: Pattern of each operator, and the operator that replaces it.
 TURNED = {
     ast.Lt: ("<", "<="),
@@ -66,7 +68,8 @@ class Mutation:
         end: offset after the replaced bytes.
         text: the new text.
         line: line of the change, from 1.
-        lines: first and last line under which coverage may report the statement.
+        lines: first and last line of the code whose tests may detect the mutation: the lines of the
+            statement, or all lines of the file if the statement is executed by the import.
         file: path in the repository.
     """
 
@@ -112,27 +115,31 @@ class Finder:
 
     def find(self) -> Iterator[Mutation]:
         """Yield all mutations, including invalid mutations (see `Mutation.is_valid`)."""
-        yield from self._visit(ast.parse(self.source), lines=(1, 1), is_bool=False)
+        yield from self._visit(ast.parse(self.source), (1, len(self._starts) - 1), None)
 
-    def _visit(self, node: ast.AST, lines: tuple[int, int], *, is_bool: bool) -> Iterator[Mutation]:
+    def _visit(
+        self, node: ast.AST, lines: tuple[int, int], function: ast.AST | None
+    ) -> Iterator[Mutation]:
         """Yield the mutations of a node and its children.
 
         Args:
             node: any node.
-            lines: first and last line of the node's statement, without lines of inner statements.
-            is_bool: whether the node is in a function that returns bool.
+            lines: first and last line of the node's statement, without lines of inner statements;
+                of the file, if the node is in no function.
+            function: the innermost function that contains the node, if any.
         """
-        if isinstance(node, ast.stmt):
+        if function and isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
             last = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno
             lines = (node.lineno, last or node.lineno)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            is_bool = getattr(node.returns, "id", "") == "bool"
+            function = node
+        is_bool = _name(getattr(function, "returns", None)) == "bool"
         for operator, (begin, end), text in self._changes(node, is_bool=is_bool):
             line = bisect_right(self._starts, begin)
             yield Mutation(operator, begin, end, text, line, lines)
         for child in _executed(node):
-            yield from self._visit(child, lines, is_bool=is_bool)
+            yield from self._visit(child, lines, function)
 
     def _changes(self, node: ast.AST, *, is_bool: bool) -> Iterator[Change]:
         """Yield the changes of one node."""
@@ -226,7 +233,7 @@ def area(file: str) -> str:
     parts = Path(file.removeprefix("service/starcast/")).with_suffix("").parts
     if parts == ("claims", "verdict"):
         return "judges"
-    return next((name for name in PARTS if parts[0] in PARTS[name].split()), "mathematics")
+    return next((name for name in AREAS if parts[0] in PACKAGES[name].split()), AREAS[0])
 
 
 def draw(root: Path, seed: int) -> Iterator[Mutation]:

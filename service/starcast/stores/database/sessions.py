@@ -39,6 +39,8 @@ SILENT_SECONDS = 20.0
 PROBE_SECONDS = 5
 #: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
 CANCEL_SECONDS = 1
+#: Seconds between two checks for Ctrl-C and for a silent server during a statement.
+CHECK_SECONDS = 0.1
 
 #: libpq parameters that make TCP give up after 30 seconds.
 TCP_OPTIONS = {
@@ -123,10 +125,14 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     patience: float | None = None
 
-    def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
+    def wait(
+        self, gen: Protocol[Result], interval: float = CHECK_SECONDS, *args: Any, **options: Any
+    ) -> Result:
         """Exchange one message with the server as psycopg does, but detect a silent server."""
+        exchange = self._watched(gen)
         try:
-            return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
+            # Without an interval, psycopg would check continuously, which occupies a processor.
+            return waiting.wait(exchange, self.pgconn.socket, interval, *args, **options)
         except KeyboardInterrupt:
             # psycopg itself would wait up to ten seconds for the server to cancel the statement.
             with suppress(psycopg.Error):
@@ -140,8 +146,8 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             awaited = next(exchange)
             while True:
-                # psycopg passes the operations for which the socket is ready; if there are none, it
-                # passes an empty value ten times per second.
+                # psycopg passes the operations for which the socket is ready, or an empty value
+                # after each interval without any.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()
