@@ -1,7 +1,7 @@
 """Schedules read from columns and from CSV files; errors are reported with their line."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from starcast import (
     topology,
 )
 from starcast.collectives.columns import rank_labels
-from starcast.collectives.model import COLUMNS, Schedule
+from starcast.collectives.model import COLUMNS, REDUCTIONS, Schedule
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies.permutations import labels_from
@@ -105,6 +105,13 @@ def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None
         assert read_csv(tmp_path, content, "S3", "broadcast").sender.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("collective", get_args(Collective))
+def test_a_file_without_rows_delivers_nothing(tmp_path: Path, collective: Any) -> None:
+    head = COMBINE if collective in REDUCTIONS else HEADER
+    empty = read_csv(tmp_path, head, "S3", collective)
+    assert (len(empty), starcast.simulate(empty).complete) == (0, False)
+
+
 def test_a_unit_that_is_never_sent_is_counted() -> None:
     """In this scatter, the root keeps unit 23, which has the largest unit number."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
@@ -122,6 +129,8 @@ def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
     by_label = schedule_from_columns(named, built.topology, "broadcast", root="1234")
     for name in COLUMNS:
         assert np.array_equal(getattr(by_label, name), getattr(by_rank, name))
+    objects = named | {"sender": named["sender"].astype(object)}  # as in data frames
+    assert np.array_equal(schedule_from_columns(objects, "S4", "broadcast").sender, built.sender)
     assert starcast.simulate(by_label).complete
 
 

@@ -344,6 +344,9 @@ BAD = {
     "ns-3: too few switches": (
         NS3.replace("6 1 6", "6 2 6"), "line 1 declares 2 switches; the file has 1",
     ),
+    "ns-3: a switch twice": (
+        NS3.replace("6 1 6\n5\n", "6 2 6\n5 5\n"), "line 2 repeats the switch 5",
+    ),
     "ns-3: huge counts": (NS3.replace("6 1 6", "999999999999 1 6"), "declares 999,999,999,999"),
     "ns-3: a node without links": (NS3.replace("6 1 6", "7 1 6"), "declares 7 nodes; the number"),
     "ns-3: an unknown node": (NS3.replace("1 5", "1 6"), "line 4 names the node 6"),
@@ -413,6 +416,9 @@ BAD = {
     ),
     "SimGrid: a node twice": (
         PLATFORM.replace('router id="r"', 'router id="b"'), "line 5 repeats the router 'b'",
+    ),
+    "SimGrid: a link twice": (
+        PLATFORM.replace('link id="two"', 'link id="one"'), "line 7 repeats the link 'one'",
     ),
     "SimGrid: a route twice": (
         PLATFORM.replace('src="r" dst="b"', 'src="r" dst="a"'),

@@ -335,6 +335,48 @@ def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path
         read(other, tmp_path, "S3,1", "scatter")
 
 
+def test_a_second_copy_of_a_unit_waits_for_the_uses_of_the_unit_before_it(tmp_path: Path) -> None:
+    """Rank 1 receives unit 0 in s[0], copies it, and then receives unit 1 there from both peers."""
+
+    def twice(needs: str) -> str:
+        gpus = [
+            block(0, 1, -1, step(0, "s", "i0", "s0"))
+            + block(1, 1, -1, step(0, "s", "i1", "s0"), channel=1)
+            + block(2, 2, -1, step(0, "s", "i0", "o0", n=2))
+            + block(3, -1, -1, step(0, "cpy", "i0", "o0", n=2)),
+            block(0, -1, 0, step(0, "r", "i0", "s0", "-1 -1 1"))
+            + block(1, -1, -1, step(0, "cpy", "s0", "o0", "0 0 1"))
+            + block(2, -1, 0, step(0, "r", "i0", "s0", "1 0 0"), step(1, "cpy", "s0", "o1"),
+                    channel=1)
+            + block(3, -1, 2, step(0, "r", "i0", "s0", needs)),
+            block(0, -1, 0, step(0, "r", "i0", "o0", "-1 -1 1", n=2))
+            + block(1, 1, -1, step(0, "s", "o1", "s0", "0 0 0")),
+        ]  # fmt: skip
+        return algo("broadcast", gpus, (2, 2, 1))
+
+    assert simulate(read(twice("1 0 0"), tmp_path, "K3", "broadcast")).complete
+    message = r"rank 1, thread block 3, step 0 writes s\[0\] without waiting for .* its unit 0"
+    with pytest.raises(RejectedError, match=message):
+        read(twice("-1 -1 0"), tmp_path, "K3", "broadcast")
+
+
+def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
+    """The threads of a block would copy o[0] to o[1] before or after they copy o[1] to o[2]."""
+
+    def shifted(target: str) -> str:
+        copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]
+        send, receive = step(2, "s", "i0", "o0", n=3), step(0, "r", "i0", "o0", n=3)
+        last = step(3, "cpy", "i0", "o0", n=3)
+        gpus = [block(0, 1, -1, *copies, send, last), block(0, -1, 0, receive)]
+        return algo("broadcast", gpus, (3, 3, 2))
+
+    for target in ("o0", "s0"):
+        assert simulate(read(shifted(target), tmp_path, "K2", "broadcast")).complete
+    message = r"rank 0, thread block 0, step 1 writes o\[1\], which it also reads"
+    with pytest.raises(RejectedError, match=message):
+        read(shifted("o1"), tmp_path, "K2", "broadcast")
+
+
 def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sends to rank 2, which is not linked in Q2"):
         read(ring(), tmp_path, "Q2", "allgather")

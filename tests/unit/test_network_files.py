@@ -141,6 +141,9 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.csv", '"a", "b"\n"b", "c"\n', PATH),
         ("x.csv", "Source,Target,weight\na,b,3\nb,c,4\n", PATH),
         ("x.csv", "id;from;to;capacity\n1;a;b;\n2;b;c\n", PATH),
+        ("x.csv", ",from,to,\n0,a,b\n1,b,c\n", PATH),
+        ("x.dot", "graph { a -- b [w=1 /* capacity=5 */; x=2,\n// y\nz=3]; b -- c }", PATH),
+        ("x.dot", 'graph { node [label="\\N"]; x [label="a"]; x -- b; b -- c }', PATH),
         ("x.csv", "a #1,b #2\nb #2,c\n", {("a__1", "b__2"), ("b__2", "c")}),
         ("x.csv", "# a comment\nfrom,to\na,b\nb,c\n", PATH),
         ("x.tsv", "a\tb\nb\tc\n", PATH),
@@ -157,7 +160,8 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.net", '*Vertices 3\n1 "a"\n2 "b" 0.5 0.5\n3 "c"\n*Edges\n1 2 4.5\n2 3\n', PATH),
         ("x", "%\n*Vertices 3\n*Edges\n1 2\n*Arcs\n2 3\n3 2\n", NUMBERS),
         ("x.net", "*Network p\n*Vertices 3\n*Arcs\n*Edges\n2 1\n2 3\n", NUMBERS),
-        ("x.anynet", "router 0 node 0 router 1 15\nrouter 1 node 1 node 2 router 2\n", ZERO),
+        ("x.anynet", "router 0 node 0 router 1 15\nrouter 1 node 1 node 2 router 0 15 router 2\n",
+         ZERO),
         ("x", "node 0 router 0\nrouter 0 router 1\nrouter 1 router 0 router 2\n", ZERO),
         ("x.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 2\n",
          NUMBERS),
@@ -235,6 +239,11 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.dot", "digraph { a -> b }", "line 1: the link from 'a' to 'b' has no reverse"),
         ("x.dot", "graph {\na -- b\n", "line 3 ends without '}'"),
         ("x.dot", "graph {\na -- {b c}\n}", "line 2 has '-' outside of quotes"),
+        ("x.dot", "graph {\na -- b [label=<capacity=2>]\n}",
+         "line 2 has 'label=<>' among attributes"),
+        ("x.dot", "graph {\na -- b [capacity=2 Gbps]\n}", "line 2 has 'Gbps' among attributes"),
+        ("x.graph", "2 1 1\n2 5\n1\n", "line 3 has no weight of the link to 1"),
+        ("x.net", '*Vertices 2\n1 "a"\n1 "b"\n*Edges\n1 2\n', "line 3 repeats the node 1"),
         ("x.dot", "graph {\nsubgraph { a }\n}", "line 2 has '{' outside of quotes"),
         ("x.dot", "graph {\n<b> -- a\n}", "line 2 has '<' outside of quotes"),
         ("x.net", "*Vertices 3\n*Arcslist\n1 2\n", "line 2 begins the section '*Arcslist'"),
@@ -264,6 +273,17 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.mtx", f"{MARKET}2 2 2\n2 1\n1 1\n", "line 4: a link joins '1' to itself"),
         ("x.mtx", MARKET.replace("symmetric", "general") + "2 2 1\n2 1\n",
          "line 3: the link from '2' to '1' has no reverse"),
+        ("x.graphml", GRAPHML.replace('target="2"', 'target="5"'),
+         "line 4 joins '1' to '5', which are not both nodes"),
+        ("x.graphml", GRAPHML.replace(' target="2"', ""), "line 4 joins '1' to '', which are not"),
+        ("x.graphml", GRAPHML.replace('<node id="2"/>', '<node id="1"/>'),
+         "line 3 repeats the node '1'"),
+        ("x.graphml", GRAPHML.replace('<edge source="1"', '<edge id="e" source="0"').replace(
+            "</graph>", '\n<edge id="e" source="2" target="0"/></graph>'),
+         "line 5 repeats the link 'e' from '2' to '0'"),
+        ("x.csv", "from,to,km,Capacity,capacity\na,b,1,2,3\n",
+         "line 1 names the column 'capacity' twice"),
+        ("x.gml", GML.replace("id 3", ") 3"), "in line 5"),
         ("x.graphml", DOCTYPE, "line 2 declares a document type"),
         ("x.graphml", DOCTYPE.replace("?>", ' encoding="utf-16"?>').encode("utf-16"),
          "line 2 declares a document type"),
@@ -271,7 +291,8 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.graphml", GRAPHML.replace("</graph>", ""), "line 4 is not XML: mismatched tag"),
         ("x.graphml", GRAPHML.replace('"undirected"', '"directed"'),
          "the link from '0' to '1' has no reverse"),
-        ("x.graphml", GRAPHML.replace("node", "hyperedge"), "the file cannot be read as GraphML"),
+        ("x.graphml", GRAPHML.replace("<edge", "<hyperedge/><edge"),
+         "the file cannot be read as GraphML"),
         ("x.graphml", GRAPHML.replace('target="2"', 'target="1"'), "a link joins '1' to itself"),
         ("x.gexf", "<gexf></gexf>", "the file cannot be read as GEXF: No <graph> element"),
         ("x.gml", "graph [ node [ id 1 ]", "the file cannot be read as GML"),
@@ -460,6 +481,7 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
         "x.graph": ("2 1 1\n2 5\n1 5\n", weight),
         "y.graph": ("2 1 10\n5 2\n5 1\n", "weights of nodes"),
         "y.anynet": ("router 0 node 0 node 1 router 1\n", "additional nodes of routers"),
+        "z.csv": (",from,to,km\n0,a,b,5\n", "km"),
         "x.json": (json.dumps({**JSON, "links": [{**JSON_LINKS[0], "dist": 3}, JSON_LINKS[1]]}),
                    "dist"),
         "x.net": ("*Vertices 2\n*Edges\n1 2 7\n", weight),
@@ -469,15 +491,6 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
     }  # fmt: skip
     for name, (content, words) in unused.items():
         assert reported(content, name) == [f"{name[0]} does not use all data of {name}: {words}"]
-
-
-def test_weights_that_no_link_has_are_reported(read: Any) -> None:
-    for content, name in (("a b\nb c\n", "x.txt"), ("graph { a -- b }", "x.dot"), ("Bg", "x.g6")):
-        lines: list[str] = []
-        made = read(content, name, weights="capacity", reporter=ProgressLines(lines.append))
-        assert made.capacities is None
-        assert lines == [f"no link of {made.spec} has a weight, so `weights` has no effect"]
-    assert read("a b 2\nb c 3\n", "x.txt", weights="capacity").capacities is not None
 
 
 def test_the_error_for_an_unknown_unit_shows_valid_values(read: Any) -> None:

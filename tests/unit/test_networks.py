@@ -137,6 +137,10 @@ def test_equal_graphs_of_different_libraries_give_the_same_network() -> None:
         [(str(u), v) for u, v in links],
     ):  # fmt: skip
         assert network(graph, name="same", reporter=Silent()) is expected
+    unnamed = rx.PyGraph()
+    unnamed.add_nodes_from([None] * 4)
+    unnamed.add_edges_from_no_data(links)
+    assert network(unnamed, name="same") is expected
     doubled = network(nx.MultiGraph([*links, (1, 0)]), reporter=Silent())
     assert doubled.capacities is not None
     assert doubled.capacities[:, 0].tolist() == [2, 1, 1]
@@ -173,7 +177,7 @@ def test_every_iterable_of_switches_and_capacities_is_read_once() -> None:
         ({"capacities": [np.arange(2), 1]}, "the link from 'a' to 'b' has the capacity '[0 1]'"),
         ({"name": 5}, "the name '5' of the network is malformed"),
         ({"weights": "delay"}, "weights cannot be used as 'delay'"),
-        ({"weights": "capacity"}, "the links have no weights"),
+        ({"weights": "capacity"}, "no link has a weight"),
     ],
 )
 def test_wrong_options_of_a_network_are_refused(options: dict[str, Any], words: str) -> None:

@@ -351,6 +351,20 @@ def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> Non
         topology(spec)
 
 
+def test_a_switch_attribute_is_true_or_false() -> None:
+    graph = nx.Graph([("a", "hub"), ("b", "hub")])
+    for value in (True, 1, 1.0, "Yes", " TRUE"):
+        graph.add_node("hub", switch=value)
+        assert starcast.network(graph).endpoints == 2
+    for value in (False, 0, "no", None, "", float("nan")):
+        graph.add_node("hub", switch=value)
+        assert starcast.network(graph).endpoints == 3
+    graph.add_node("hub", switch="on")
+    with refused("the node 'hub' has the attribute switch 'on'"):
+        starcast.network(graph)
+    assert starcast.network(graph, switches=["hub"]).endpoints == 2
+
+
 @pytest.mark.parametrize("to", ["graphml", "gexf", "anynet"])
 def test_exported_network_files_preserve_switches(tmp_path: Path, to: TopologyFormat) -> None:
     file = tmp_path / f"switched.{to}"

@@ -133,6 +133,15 @@ def test_attributes_in_a_comment_of_an_edge_list_are_ignored(read: Any, line: st
     assert values(read("a b # was {'capacity': 3}\nb c # {old}\n"))[0] == []
 
 
+@pytest.mark.parametrize("weights", ["capacity", "latency"])
+def test_weights_that_do_not_exist_cannot_be_used(read: Any, weights: Any) -> None:
+    for text in ("a b\nb c\n", "source target cost\na b 2\nb c 3\n"):
+        with refused("no link has a weight"):
+            read(text, weights=weights)
+    with refused("no link has a weight"):
+        network(nx.path_graph(3), weights=weights)
+
+
 def test_weights_replace_the_capacities_that_a_graph_has() -> None:
     assert values(network(GRAPH)) == ([1, 2], [], 3)
     assert values(network(GRAPH, weights="capacity")) == ([1, 3], [], 2)
@@ -192,12 +201,65 @@ def test_metis_files_have_capacities_and_anynet_files_have_latencies(tmp_path: P
     assert (values(again)[1], again.endpoints) == (values(made)[1], 3)
 
 
-def test_a_missing_latency_in_a_booksim_file_is_1(read: Any) -> None:
-    made = read(
-        "router 0 node 0 router 1 7 router 2\nrouter 1 node 1\nrouter 2 node 2\n", "x.anynet"
-    )
+def test_booksim_applies_a_latency_to_one_direction_and_sets_a_missing_latency_to_1(
+    read: Any,
+) -> None:
+    text = "router 0 node 0 router 01 7 router 2\nrouter 1 node 1%s\nrouter 2 node 2\n"
+    made = read(text % " router 0 7", "x.anynet")
     assert values(made)[1] == [7, 1]
     assert made.endpoints == 3
+    message = "line 1 has a link from router 0 to router 1 with the latency 7, but the link back"
+    for back in ("", " router 0"):
+        with refused(message):
+            read(text % back, "x.anynet")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.anynet", "router 0 router 1\nrouter 1 router 0 router 2 router 2\nrouter 2\n"),
+        ("x.adjlist", "a b\nb a c\nc\n"),
+        ("y.adjlist", "b a\na b\nc b\n"),
+    ],
+)
+def test_a_link_that_is_listed_at_both_of_its_nodes_is_one_link(
+    read: Any, name: str, text: str
+) -> None:
+    """Other links of the same file are listed at one node only."""
+    lines: list[str] = []
+    assert values(read(text, name, reporter=ProgressLines(lines.append)))[0] == []
+    assert lines == []
+
+
+DEFAULTS = {
+    "x.graphml": """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="s" for="node" attr.name="switch" attr.type="boolean"><default>true</default></key>
+<key id="n" for="node" attr.name="name" attr.type="string"><default/></key>
+<key id="d" for="edge" attr.name="delay" attr.type="int"><default>5</default></key>
+<graph edgedefault="undirected">
+<node id="a"><data key="s">false</data></node><node id="b"/>
+<node id="c"><data key="s">false</data></node>
+<edge source="a" target="b"/><edge source="b" target="c"><data key="d">4</data></edge>
+</graph></graphml>""",
+    "x.gexf": """<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph>
+<attributes class="node"><attribute id="s" title="switch" type="boolean"><default>true</default>
+</attribute></attributes>
+<attributes class="edge"><attribute id="d" title="delay" type="integer"><default>5</default>
+</attribute></attributes>
+<nodes><node id="a"><attvalues><attvalue for="s" value="false"/></attvalues></node><node id="b"/>
+<node id="c"><attvalues><attvalue for="s" value="false"/></attvalues></node></nodes>
+<edges><edge id="1" source="a" target="b"/><edge id="2" source="b" target="c">
+<attvalues><attvalue for="d" value="4"/></attvalues></edge></edges></graph></gexf>""",
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_default_values_of_attributes_apply_to_nodes_and_links_without_a_value(
+    read: Any, name: str
+) -> None:
+    made = read(DEFAULTS[name], name)
+    assert (made.labels().tolist(), made.endpoints) == (["a", "c", "b"], 2)
+    assert values(made)[1] == [5, 4]
 
 
 @pytest.mark.parametrize(

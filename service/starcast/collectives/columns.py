@@ -182,6 +182,9 @@ def _rank(topology: Topology, text: str) -> int | None:
 def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int64]:
     """Check a column's type, shape and range, and return it as int64, with labels as ranks."""
     array = np.asarray(values)
+    # Data frames return labels as Python objects.
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.flat):
+        array = array.astype(np.str_)
     if array.dtype.kind == "U" and array.ndim == 1 and name in _NODES:
         # The same label occurs in many rows, so each different label is ranked only once.
         labels, label_of = np.unique(array, return_inverse=True)
@@ -255,12 +258,13 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
     """Return the smallest number of units that the collective can have with the given rows.
 
     The result may exceed the largest unit number in the rows plus one: units from a node to itself
-    have numbers, but no rows.
+    have numbers, but no rows. A message has at least one unit, so that a schedule without rows is
+    not complete.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1
     parts = sources * (topology.endpoints if collective in ADDRESSED else 1)
-    return -(-(int(rows.unit.max(initial=-1)) + 1) // parts) * parts
+    return -(-(int(rows.unit.max(initial=0)) + 1) // parts) * parts
 
 
 def _has_packets(rows: Columns) -> bool:

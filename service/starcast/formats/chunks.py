@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule
+from starcast.collectives.rows import DTYPES
 from starcast.formats.msccl import VECTORS, lay_out
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import InputError, LimitError, RejectedError
@@ -142,11 +143,13 @@ class _Chunk:
         written: for each thread block that wrote the chunk, the first operation that wrote it;
             empty for a chunk of the input.
         used: for each thread block that read or wrote the chunk, the last operation that used it.
+        replaced: the chunk with the previous content of the same place, if any.
     """
 
     held: Sum
     written: dict[int, int] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
+    replaced: "_Chunk | None" = None
 
 
 class ChunkExecution:
@@ -204,6 +207,8 @@ class ChunkExecution:
             self._neighbours[rank].append(neighbour)
         #: For each sender, a breadth-first tree over switches: the parent of each reached node.
         self._parents: dict[int, dict[int, int]] = {}
+        #: For each unit, its receivers over switches, numbered in the order of sends.
+        self._receivers: dict[int, dict[int, int]] = defaultdict(dict)
         self._chunks: dict[ChunkPlace, _Chunk] = {}
         #: The waiting thread blocks, by the awaited event. An event is a tuple: a message template,
         #: followed by the values of the template's placeholders.
@@ -302,21 +307,31 @@ class ChunkExecution:
             units: the chunk contents to send.
             ends: the ranks of the sender and the receiver.
             step: the step of the schedule in which the sender sends.
-            tree: the tree number of the rows. If the path passes through switches, the receiver's
-                rank is the tree number instead.
+            tree: the tree number of the rows, if the path does not pass through switches.
 
         Returns:
             The step in which the units arrive.
+
+        Raises:
+            InputError: sender and receiver are not linked, or exchange partial sums over switches.
+            LimitError: the file sends too many units, or one to too many receivers over switches.
         """
         path = self._find_path(*ends)
         which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
         if not path:
             problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
-        # Copies of a unit for several receivers may share links over switches. With one tree per
-        # receiver, the rows of different copies remain distinct.
-        tree = tree if len(path) == 2 else ends[1]
         for unit, ranks in units:
+            if len(path) > 2:
+                # Copies of a unit for several receivers may share links over switches. With one
+                # tree per receiver, the rows of different copies remain distinct.
+                receivers = self._receivers[unit]
+                tree = receivers.setdefault(ends[1], len(receivers))
+                if tree > np.iinfo(DTYPES["tree"]).max:
+                    raise LimitError(
+                        f"{run} sends unit {unit} {which}, the {tree + 1}th receiver over switches",
+                        hint="use a network in which GPUs are linked, or fewer GPUs",
+                    )
             combine = int(ranks != self._complete)
             if combine and len(path) > 2:
                 # Rows cannot express that a switch forwards several partial sums separately.
@@ -385,23 +400,44 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk contains another unit, and the thread block has not waited for
-                all blocks that use that unit.
+            RejectedError: a chunk contains another unit, or contained one before this unit was
+                first written, and the thread block has not waited for all blocks that use that
+                unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
-            if chunk is None or chunk.held != unit:
-                if chunk is not None and not all(run.knows(chunk.used)):
-                    run.fail(
-                        f"writes {self.name_place(place)} without waiting for the thread blocks "
-                        f"that use its unit {chunk.held.unit}"
-                    )
-                chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done})
+            is_copy = chunk is not None and chunk.held == unit
+            replaced = chunk.replaced if chunk is not None and is_copy else chunk
+            if replaced is not None and not all(run.knows(replaced.used)):
+                run.fail(
+                    f"writes {self.name_place(place)} without waiting for the thread blocks "
+                    f"that use its unit {replaced.held.unit}"
+                )
+            if chunk is None or not is_copy:
+                if chunk is not None:
+                    chunk.replaced = None  # only one previous content is needed
+                chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done}, replaced=chunk)
             elif chunk.written:
                 # A second copy of the same unit may be written without a wait, because it does not
                 # change the chunk.
                 chunk.written.setdefault(run.number, run.done)
             chunk.used[run.number] = run.done
+
+    def check_overlap(
+        self, run: RunningBlock, sources: list[list[ChunkPlace]], targets: list[list[ChunkPlace]]
+    ) -> None:
+        """Check that no chunk is read for another chunk than the one that is written in its place.
+
+        The threads of a thread block do not process the chunks of an operation in a fixed order.
+
+        Raises:
+            RejectedError: a target is also a source, at another position of the operation.
+        """
+        positions = {place: position for places in sources for position, place in enumerate(places)}
+        for places in targets:
+            for position, place in enumerate(places):
+                if positions.get(place, position) != position:
+                    run.fail(f"writes {self.name_place(place)}, which it also reads")
 
     def name_block(self, number: int) -> str:
         """Return the name of a thread block for messages."""

@@ -309,8 +309,8 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     count = topology.nodes
     bits = count * (count - 1) // 2
     # Every pair of nodes takes one bit, linked or not, so even a sparse graph can need too much
-    # memory.
-    memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
+    # memory. The bytes are copied once.
+    memory.require(2 * (bits // 6), f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
     for port in topology.ports:
@@ -321,7 +321,8 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
         # `at` sets several bits of one byte; plain indexing would set only the last of them.
         np.bitwise_or.at(body, place // 6, (32 >> (place % 6)).astype(np.uint8))
     yield bytes(_graph6_size(count))
-    yield (body + np.uint8(63)).tobytes()
+    body += np.uint8(63)
+    yield body.tobytes()
     yield b"\n"
 
 

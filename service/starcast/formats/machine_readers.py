@@ -72,8 +72,10 @@ def _read_ns3(file: GraphFile) -> LinkList:
             plural = "es" if noun == "switch" else "s"
             given = pluralize(count, noun, noun + plural)
             fail_at(first, f"declares {given}; the file has {len(found):,}")
-    for word, line in switches:
+    for before, (word, line) in enumerate(switches):
         file.add_node(str(_read_node(word, line, nodes)), {"switch": True})
+        if len(file) == before:
+            fail_at(line, f"repeats the switch {word}", "list every switch once")
     for line, words in rows:
         if len(words) != 5:
             fail_at(
@@ -382,7 +384,9 @@ class _PlatformReader:
             if len(self._file) == before:
                 fail_at(line, f"repeats the {name} '{node}'", "give every node a different `id`")
         elif name == "link":
-            self._links[_get(line, name, values, "id")] = values
+            if (link := _get(line, name, values, "id")) in self._links:
+                fail_at(line, f"repeats the link '{link}'", "give every link a different `id`")
+            self._links[link] = values
         elif name in ("route", "zoneRoute", "ASroute"):
             prefix = "" if name == "route" else "gw_"
             ends = [_get(line, name, values, prefix + end) for end in ("src", "dst")]

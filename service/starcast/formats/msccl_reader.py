@@ -156,7 +156,10 @@ class _Execution(ChunkExecution):
             own = step.target if step.type == "re" else step.source
             units = self.add(run, self.read(run, self._chunk_places(run, step, own)), units)
         if step.type in WRITES:
-            self.write(run, self._chunk_places(run, step, step.target), units)
+            targets = self._chunk_places(run, step, step.target)
+            if step.source[0]:
+                self.check_overlap(run, [self._chunk_places(run, step, step.source)], [targets])
+            self.write(run, targets, units)
         if step.type in SENDS:
             run.now = run.now._replace(sent=self._send(run, step, units))
             self.wake((_SEND, block.rank, block.send, block.channel))

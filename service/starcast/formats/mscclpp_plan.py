@@ -124,8 +124,8 @@ def read_plan(path: str | Path) -> Plan:
 
     Raises:
         InputError: the file cannot be read, or is not an MSCCL++ plan.
-        LimitError: the file is too large, has too many thread blocks, holds or moves too many
-            units, or has semaphores with too large initial values.
+        LimitError: the file is too large, has too many thread blocks, or holds or moves too many
+            units.
     """
     try:
         plan = Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))
@@ -143,12 +143,6 @@ def read_plan(path: str | Path) -> Plan:
     if size * plan.chunk_units > _MAX_UNITS or len(blocks) > _MAX_BLOCKS:
         problem = f"the plan has more than {_MAX_BLOCKS:,} thread blocks, or holds or moves more"
         raise LimitError(f"{problem} than {_MAX_UNITS:,} units", hint="use fewer chunks")
-    semaphores = [semaphore for gpu in plan.gpus for semaphore in gpu.semaphores]
-    if sum(semaphore.get("init_value", 0) for semaphore in semaphores) > _MAX_UNITS:
-        raise LimitError(
-            f"the sum of the initial values of all semaphores is more than {_MAX_UNITS:,}",
-            hint="use smaller initial values",
-        )
     for rank, gpu in enumerate(plan.gpus):
         if gpu.id != rank:
             raise InputError(f"the plan has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)

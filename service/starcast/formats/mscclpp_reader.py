@@ -8,9 +8,12 @@ Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` 
 ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
 """
 
-from collections import Counter, defaultdict, deque
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -136,9 +139,14 @@ class _Execution(ChunkExecution):
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
         #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: Signals that no thread block has received yet, each with the operations that were known
-        #: to have ended when it was sent.
-        self._signals: dict[tuple[Any, ...], deque[Knowledge]] = defaultdict(deque)
+        #: For each event of a signal or semaphore: the number of signals in the entire plan by
+        #: thread block, the number of signals that were sent and not yet received, and, by thread
+        #: block, the signals sent and the operations that received one. A signal is represented by
+        #: the operations that were known to have ended when it was sent.
+        self._totals: dict[tuple[Any, ...], Counter[int]] = defaultdict(Counter)
+        self._unused = Counter[tuple[Any, ...]]()
+        self._signals: dict[tuple[Any, ...], dict[int, list[Knowledge]]] = defaultdict(dict)
+        self._waits: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(dict)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:
             for channel in gpu.channels:
@@ -147,11 +155,35 @@ class _Execution(ChunkExecution):
                     self._channels[key[:2]].append((peer, numbers[key]))
                     numbers[key] += 1
             for number, semaphore in enumerate(gpu.semaphores):
-                begin = semaphore.get("init_value", 0)
-                self._signals[_SEMAPHORE, gpu.id, number] += [nothing] * begin
+                # The initial value counts as signals of a thread block that knows nothing.
+                event = _SEMAPHORE, gpu.id, number
+                self._unused[event] = self._totals[event][-1] = semaphore.get("init_value", 0)
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         #: For each packet, the operations that were known to have ended when it was written.
         self._packets: dict[ChunkPlace, Knowledge] = {}
+        self._check_events()
+
+    def _check_events(self) -> None:
+        """Count all signals, and check that each barrier is used by as many blocks as it awaits.
+
+        Raises:
+            RejectedError: so many thread blocks use a barrier that it may release the wrong ones.
+        """
+        users = defaultdict[tuple[int, int], set[int]](set)
+        for run in self.blocks:
+            for place, step in enumerate(run.block.steps):
+                here = replace(run, done=place)
+                if step.name in _SIGNALS:
+                    for event in self._signal_keys(here, step):
+                        self._totals[event][run.number] += 1
+                if step.name == "barrier":
+                    blocks = users[run.block.rank, step.barrier_id]
+                    blocks.add(run.number)
+                    if len(blocks) > step.num_threadblocks:
+                        here.fail(
+                            f"waits at barrier {step.barrier_id} for {step.num_threadblocks} thread"
+                            f" blocks, but {len(blocks)} use it"
+                        )
 
     def name_block(self, number: int) -> str:
         """Return the name of a thread block for messages."""
@@ -186,7 +218,8 @@ class _Execution(ChunkExecution):
         if not missing and step.name in _SIGNALS:
             known = self._knowledge_after(run, step)
             for key in self._signal_keys(run, step):
-                self._signals[key].append(known)
+                self._signals[key].setdefault(run.number, []).append(known)
+                self._unused[key] += 1
                 self.wake(key)
         return missing
 
@@ -214,14 +247,30 @@ class _Execution(ChunkExecution):
     def _wait(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         keys = self._signal_keys(run, step)
         for key, count in Counter(keys).items():
-            if len(self._signals[key]) < count:
+            if self._unused[key] < count:
                 return key
         for key in keys:
-            known = self._signals[key].popleft()
-            if step.name == "rlxwait":
-                known = known._replace(ended=run.now.ended)
-            run.now = run.now.merge(known, run.number, run.done)
+            self._unused[key] -= 1
+            self._waits[key].setdefault(run.number, []).append(run.done)
+            for known in self._received(run, key):
+                ended = run.now.ended if step.name == "rlxwait" else known.ended
+                run.now = run.now.merge(known._replace(ended=ended), run.number, run.done)
         return ()
+
+    def _received(self, run: RunningBlock, key: tuple[Any, ...]) -> list[Knowledge]:
+        """Return the signals that must have been sent when an operation has received its signal.
+
+        A signal does not name its sender. If several thread blocks send signals, an operation may
+        have received any of them. The number of signals that the operation and earlier operations
+        have received exceeds the number of all signals of other senders by the number of signals
+        that a sender must have sent.
+        """
+        last = {number: run.now.ended[number] for number in self._waits[key]}
+        last[run.number] = run.done
+        waits = sum(bisect_right(done, last[each]) for each, done in self._waits[key].items())
+        totals = self._totals[key]
+        sent = {number: waits - totals.total() + totals[number] for number in self._signals[key]}
+        return [self._signals[key][number][most - 1] for number, most in sent.items() if most > 0]
 
     def _wait_at_barrier(self, run: RunningBlock, step: "PlanOperation") -> tuple[Any, ...]:
         key = _BARRIER, run.block.rank, step.barrier_id, step.num_threadblocks
@@ -261,6 +310,11 @@ class _Execution(ChunkExecution):
             if place not in self._packets:
                 return _PACKET, place[0], place[2] // self._units
             run.now = run.now.merge(self._packets[place], run.number, run.done - 1)
+        if is_move:
+            # The sources of a move are processed one after the other.
+            self.check_overlap(run, [[*chain(*sources)]], [[*chain(*targets)]])
+        else:
+            self.check_overlap(run, sources, targets)
         here = run.block.rank
         values = [self.read(run, places) for places in sources]
         self._transfer(run, values, [(places[0][0], here) for places in sources])

@@ -8,7 +8,7 @@ import csv
 import re
 import warnings
 from ast import literal_eval
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise, zip_longest
@@ -57,6 +57,9 @@ _DOT_HEAD = re.compile(
 )
 _DOT_END = re.compile(rf"({_DOT_ID})(?::{_DOT_ID})*")
 _DOT_ATTRIBUTE = re.compile(rf"({_DOT_ID})\s*=\s*(-?{_DOT_ID})")
+_DOT_LISTED = re.compile(
+    rf"[\s;,]+|{_DOT_COMMENT}|{_DOT_ATTRIBUTE.pattern}", re.DOTALL | re.MULTILINE
+)
 #: Pattern of a part of a DOT file: blanks, a comment, a graph attribute, or nodes (joined by links)
 #: with attributes.
 _DOT_STATEMENT = re.compile(
@@ -226,8 +229,13 @@ def _read_rows(
     columns, width = (0, 1), 3 if file.has_weights else 2
     others = [(2, "weight")]
     if head := _find_head(rows):
-        columns, width = head, len(rows[0][1])
-        others = [(at, name) for at, name in enumerate(rows[0][1]) if at not in head]
+        line, names = rows[0]
+        columns, width = head, len(names)
+        # A column without a name, such as the index of a data frame, is not read.
+        others = [(at, name) for at, name in enumerate(names) if name and at not in head]
+        for name, count in Counter(name.lower() for name in names if name).items():
+            if count > 1:
+                fail_at(line, f"names the column '{name}' twice", "rename one of the columns")
         rows = rows[1:]
     for line, words in rows:
         if width == 2 < len(words):
@@ -266,12 +274,19 @@ def _find_head(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int] | None:
 
 
 def _read_adjacency(file: GraphFile) -> LinkList:
+    lines_of = defaultdict[tuple[str, str], list[int]](list)
     for line, text in file.lines("#"):
         node, *others = re.sub(r"\s#.*", "", text).split() or [""]
         if node:
             file.add_node(node)
         for other in others:
-            file.add_link(node, other, line)
+            lines_of[node, other].append(line)
+    for (u, v), lines in lines_of.items():
+        # Links that are listed at both of their nodes are counted at one of the nodes.
+        reverse = lines_of.get((v, u), [])
+        if (len(reverse), u) <= (len(lines), v):
+            for line in lines:
+                file.add_link(u, v, line)
     return file.links()
 
 
@@ -298,6 +313,8 @@ def _read_metis(file: GraphFile) -> LinkList:
         own = row[skipped + 1 :: step] if step == 2 else []
         for word, weight in zip_longest(row[skipped::step], own):
             other = _read_node(word, line, nodes)
+            if step == 2 and weight is None:
+                fail_at(line, f"has no weight of the link to {other}")
             values = [] if weight is None else [("weight", read_number(weight, line))]
             file.add_link(str(node), other, line, values)
     found = file.links(is_directed=True)
@@ -357,19 +374,32 @@ def check_count(file: GraphFile, line: int, nodes: int) -> None:
 
 def _read_anynet(file: GraphFile) -> LinkList:
     terminals, has_latencies = Counter[str](), False
+    # The latency of each directed link, and its line. As in BookSim, the last value counts.
+    latencies = dict[tuple[str, str], tuple[int, int]]()
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
             fail_at(line, f"has the text '{rest}'", "write 'router' or 'node' before each number")
-        ends = _ANYNET_END.findall(text)
+        ends = [(kind, str(int(number)), last) for kind, number, last in _ANYNET_END.findall(text)]
         for kind, number, latency in ends[1:]:
             routers = [end for name, end in (ends[0][:2], (kind, number)) if name == "router"]
             if len(routers) == 2:
                 # BookSim sets a missing latency to 1.
-                file.add_link(routers[0], routers[1], line, [("latency", latency or 1)])
+                latencies[routers[0], routers[1]] = int(latency or 1), line
             elif routers:
                 file.add_node(routers[0])
                 terminals[routers[0]] += 1
             has_latencies = has_latencies or bool(latency)
+    for (u, v), (cycles, line) in latencies.items():
+        reverse, _ = latencies.get((v, u), (1, line))
+        if cycles != reverse:
+            fail_at(
+                line,
+                f"has a link from router {u} to router {v} with the latency {cycles}, but"
+                f" the link back has {reverse}",
+                "write the latency in the lines of both routers: it applies to one direction only",
+            )
+        if (v, u) not in latencies or u <= v:
+            file.add_link(u, v, line, [("latency", cycles)])
     found = file.links()
     # Routers without a terminal become switches, unless fewer than two endpoints would remain.
     switches = []
@@ -402,7 +432,10 @@ def _read_pajek(file: GraphFile) -> LinkList:
                 count, first = read_number(words[1] if len(words) > 1 else "", line), line
         elif section == "*vertices":
             attributes = dict(zip(("label", "x", "y"), words[1:], strict=False))
+            before = len(file)
             file.add_node(_read_node(words[0], line, count), attributes)
+            if len(file) == before:
+                fail_at(line, f"repeats the node {words[0]}", "give every node one line")
         else:
             u, v = (_read_node(word, line, count or None) for word in [*words[:2], ""][:2])
             values = [("weight", word) for word in words[2:3]]
@@ -503,8 +536,15 @@ def _read_dot(file: GraphFile) -> LinkList:
     while statement := _DOT_STATEMENT.match(file.text, place):
         given = _DOT_END.findall(statement["ends"] or "")
         ends = [_unquote(end) for end in given]
-        values = _DOT_ATTRIBUTE.findall(statement["attributes"] or "")
-        attributes = {_unquote(key): _unquote(value) for key, value in values}
+        listed = statement["attributes"] or ""
+        if rest := _DOT_LISTED.sub("", listed):
+            fail_at(
+                line,
+                f"has '{rest[:40]}' among attributes",
+                "write attributes as name=value, with other text in quotes",
+            )
+        values = _DOT_LISTED.findall(listed)
+        attributes = {_unquote(key): _unquote(value) for key, value in values if key}
         if statement[1]:
             defaults["graph"][_unquote(statement[1])] = _unquote(statement[2])
         if len(ends) == 1 and given[0].lower() in defaults:
@@ -528,6 +568,9 @@ def _read_dot(file: GraphFile) -> LinkList:
         links = _merge_links(links, is_directed)
     for u, v, number, attributes in links:
         file.add_link(u, v, number, attributes.items())
+    for node, own in nodes.items():
+        if "label" in own:
+            own["label"] = own["label"].replace(r"\N", node)  # Graphviz's mark for the name
     file.capacity_unit = defaults["graph"].get("capacity_unit")
     return file.links(is_directed=is_directed)
 
@@ -558,8 +601,9 @@ def _read_gexf(file: GraphFile) -> Any:
 
 
 def _read_gml(file: GraphFile) -> Any:
-    # Without this line, NetworkX refuses parallel links.
-    text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1\nmultigraph 1\n", file.text, count=1)
+    # Without `multigraph`, NetworkX refuses parallel links. A new line would change the numbers of
+    # the lines in messages.
+    text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1 multigraph 1 ", file.text, count=1)
     return _load(file, "GML", lambda nx: nx.parse_gml(text, label=None))
 
 
@@ -579,17 +623,38 @@ def _check_xml(text: str) -> str:
     """Check an XML text, and return it without its declaration, which may name another encoding.
 
     Raises:
-        InputError: the text is not XML, declares a document type, or has several graphs.
+        InputError: the text is not XML, declares a document type, has several graphs, repeats the
+            id of a node or of a link, or has a link to a node that does not exist.
     """
-    graphs = list[int]()
+    graphs = list[bool]()  # whether each graph is directed
+    nodes, keys = set[str](), set[tuple[str, ...]]()
+    links = list[tuple[int, str, str]]()
 
-    def check_element(line: int, name: str, _: object) -> None:
-        if name.rpartition(":")[2] == "graph":
-            graphs.append(line)
+    def check_element(line: int, name: str, values: dict[str, str]) -> None:
+        kind = name.rpartition(":")[2]
+        if kind == "graph":
+            graphs.append("directed" in (values.get("edgedefault"), values.get("defaultedgetype")))
             if len(graphs) > 1:
                 fail_at(line, "begins a second graph", _ONE_GRAPH)
+        elif kind == "node":
+            if (node := values.get("id", "")) in nodes:
+                fail_at(line, f"repeats the node '{node}'", "give every node a different `id`")
+            nodes.add(node)
+        elif kind == "edge":
+            u, v = values.get("source", ""), values.get("target", "")
+            links.append((line, u, v))
+            ends = (u, v) if graphs == [True] else sorted((u, v))
+            key = (*ends, values.get("id", ""))
+            # NetworkX keeps only one of several links with the same ends and the same id.
+            if key[2] and key in keys:
+                problem = f"repeats the link '{key[2]}' from '{u}' to '{v}'"
+                fail_at(line, problem, "give every link a different `id`")
+            keys.add(key)
 
     parse_xml(text, check_element)
+    for line, u, v in links:
+        if not {u, v} <= nodes:
+            fail_at(line, f"joins '{u}' to '{v}', which are not both nodes")
     return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
 
 
@@ -642,7 +707,8 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
             warnings.simplefilter("ignore")
             graph = read(networkx)
     except (networkx.NetworkXException, *DAMAGE) as error:
-        raise InputError(f"the file cannot be read as {noun}: {error}", hint=_COMPLETE) from None
+        reason = re.sub(r"at \((\d+), \d+\)$", r"in line \1", str(error))
+        raise InputError(f"the file cannot be read as {noun}: {reason}", hint=_COMPLETE) from None
     for node in graph.nodes.values():
         for place in (node.get("graphics"), node.get("viz")):
             if isinstance(place, dict):

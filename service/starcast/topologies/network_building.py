@@ -84,8 +84,8 @@ def build_network(
 
     Raises:
         InputError: the graph is empty or not connected, a directed link has no reverse, a link
-            joins a node to itself, a node has more than 253 links, or a capacity, a latency, a
-            switch or the name is invalid.
+            joins a node to itself, a node has more than 253 links, ``weights`` is given, but no
+            link has a weight, or a capacity, a latency, a switch or the name is invalid.
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
@@ -115,8 +115,6 @@ def build_network(
         capacity_unit=float(unit * _read_capacity_unit(links.capacity_unit)),
         source=source,
     )
-    if weights and not any("weight" in values for values in links.link_attributes):
-        report(f"no link of {network.spec} has a weight, so `weights` has no effect", reporter)
     if merged := len(listed) - len(pairs) * (1 + both_ways):
         count = pluralize(merged, "parallel link was", "parallel links were")
         report(f"{count} merged in {network.spec}; their capacities add up", reporter)
@@ -133,12 +131,12 @@ def build_network(
 
 def _check_weights(links: LinkList, weights: str) -> None:
     """Check that links have weights, and that ``weights`` names the use of these weights."""
-    if weights not in [*_ATTRIBUTES]:
+    if weights not in list(_ATTRIBUTES):
         raise InputError(
             f"weights cannot be used as {weights!r}", hint=f"use {' or '.join(_ATTRIBUTES)}"
         )
     if not any("weight" in values for values in links.link_attributes):
-        raise InputError("the links have no weights", hint="remove `weights`, or add weights")
+        raise InputError("no link has a weight", hint="add weights, or omit `weights`")
 
 
 def report(message: str, reporter: Reporter | None) -> None:
@@ -188,20 +186,23 @@ def read_graph(graph: Any) -> LinkList:
         values = [edge.attributes() for edge in graph.es]
         unit = graph["capacity_unit"] if "capacity_unit" in graph.attributes() else None
     elif hasattr(graph, "edge_list"):  # rustworkx
+        indices = graph.node_indices()
         nodes, directed = graph.nodes(), not hasattr(graph, "to_directed")
-        if all(node is None for node in nodes):  # as in graphs that rustworkx generates
-            nodes = list(graph.node_indices())
-        numbers = {index: number for number, index in enumerate(graph.node_indices())}
+        if any(node is None for node in nodes):  # as in graphs that rustworkx generates
+            nodes = indices
+        numbers = {index: number for number, index in enumerate(indices)}
         pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
         # A parallel link in the opposite direction must not look like the reverse of a link.
         pairs = pairs if directed else [(min(pair), max(pair)) for pair in pairs]
         values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
         nodes, directed = list(graph.nodes), graph.is_directed()
-        attributes = [graph.nodes[node] for node in nodes]
         unit = graph.graph.get("capacity_unit")
         edges = list(graph.edges(data=True))
-        ends, values = [(u, v) for u, v, _ in edges], [data for *_, data in edges]
+        # NetworkX keeps the default values in a GraphML or GEXF file as attributes of the graph.
+        attributes = _with_defaults(graph, "node", [graph.nodes[node] for node in nodes])
+        values = _with_defaults(graph, "edge", [data for *_, data in edges])
+        ends = [(u, v) for u, v, _ in edges]
     elif hasattr(graph, "tocoo"):  # SciPy
         matrix = graph.tocoo()
         if matrix.shape[0] != matrix.shape[1]:
@@ -228,6 +229,14 @@ def read_graph(graph: Any) -> LinkList:
     if any(values):
         values = [{str(key).lower(): value for key, value in each.items()} for each in values]
     return LinkList(titles, pairs, directed, attributes, (), values, unit)
+
+
+def _with_defaults(graph: Any, kind: str, items: list[Any]) -> list[Any]:
+    """Return the attributes of all nodes or edges of a NetworkX graph, with default values."""
+    given = graph.graph.get(f"{kind}_default") or {}
+    # NetworkX reads an empty default text as "None".
+    defaults = {name: value for name, value in given.items() if value != "None"}
+    return [{**defaults, **item} for item in items] if defaults else items
 
 
 def _check_links(links: LinkList) -> NDArray[np.int64]:
@@ -480,9 +489,22 @@ def _as_whole(latencies: Sequence[Amount]) -> list[int]:
 
 
 def _find_switches(links: LinkList) -> list[int]:
-    """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes."""
-    values = [str(node.get("switch", "")).lower() for node in links.attributes]
-    return [number for number, value in enumerate(values) if value in ("true", "1", "1.0", "yes")]
+    """Return the indices of the nodes whose attribute ``switch`` is true, 1 or yes.
+
+    Raises:
+        InputError: the attribute of a node is neither true nor false.
+    """
+    found = []
+    for number, node in enumerate(links.attributes):
+        value = str(node.get("switch", "")).strip().lower().removesuffix(".0")
+        if value in ("true", "1", "yes"):
+            found.append(number)
+        elif value not in ("false", "0", "no", "none", "nan", ""):
+            raise InputError(
+                f"the node '{links.nodes[number]}' has the attribute switch '{value[:40]}'",
+                hint="use true or false, or rename the attribute",
+            )
+    return found
 
 
 def _as_nodes(numbers: Mapping[str, int], switches: Iterable[Any]) -> list[int]:
