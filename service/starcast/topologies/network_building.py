@@ -188,7 +188,7 @@ def read_graph(graph: Any) -> LinkList:
     elif hasattr(graph, "edge_list"):  # rustworkx
         indices = graph.node_indices()
         nodes, directed = graph.nodes(), not hasattr(graph, "to_directed")
-        if any(node is None for node in nodes):  # as in graphs that rustworkx generates
+        if all(node is None for node in nodes):  # as in graphs that rustworkx generates
             nodes = indices
         numbers = {index: number for number, index in enumerate(indices)}
         pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
