@@ -261,6 +261,8 @@ def _end(code: int) -> NoReturn:
     if code == INTERRUPTED:
         print("interrupted", file=sys.stderr)
     context.finish(code)
+    # Python collects garbage when it exits, which takes a tenth of a short command's time.
+    gc.freeze()
     sys.exit(code)
 
 
