@@ -56,6 +56,8 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
         for name in ("pieces", "cited", "source"):
             assert shown[name] == getattr(row, name)
         assert shown["transmissions"] == row.cost.transmissions
+        # A real optimum of 0 means that fewer pieces are always better.
+        assert shown["real_pieces"] == (row.real_pieces or None)
 
 
 def test_without_options_all_collectives_and_port_models_are_printed(starcast: Starcast) -> None:
