@@ -501,7 +501,8 @@ def _find_switches(links: LinkList) -> list[int]:
             found.append(number)
         elif value not in ("false", "0", "no", "none", "nan", ""):
             raise InputError(
-                f"the node '{links.nodes[number]}' has the attribute switch '{value[:40]}'",
+                f"the node '{links.nodes[number]}' has the attribute switch '{value[:40]}',"
+                " which is neither true nor false",
                 hint="use true or false, or rename the attribute",
             )
     return found
