@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -112,7 +112,7 @@ def test_the_search_finds_a_page_that_contains_a_term(tab: Page) -> None:
 def test_a_solution_in_the_tutorial_opens_on_a_click(tab: Page) -> None:
     tab.goto("/tutorial.html")
     solution = tab.locator("details").first
-    answer = solution.get_by_text("Dimensions 4, 2, 3, 2")
+    answer = solution.get_by_text("links of the dimensions 4, 2, 3 and 2")
     assert not answer.is_visible()
     solution.locator("summary").click()
-    assert answer.is_visible()
+    expect(answer).to_be_visible()
