@@ -292,3 +292,30 @@ def test_packets_without_duration_take_no_time() -> None:
     found = timing(schedule("S4", "alltoall", "exact"), 1, 0, 0, execution="asynchronous")
     assert found.time == 0
     assert not found.arrivals.any()
+
+
+def test_a_reduction_along_two_trees_takes_the_same_time_if_it_is_expanded() -> None:
+    """At node 0, both trees complete the unit in step 3, but at different times.
+
+    A node's translations have other ranks, so the rows of all sources have another order.
+    """
+    rows = [
+        (1, 2, 2, 0, 0, True),
+        (3, 1, 3, 0, 0, True),
+        (3, 1, 3, 0, 1, True),
+        (3, 2, 2, 0, 1, True),
+        (4, 0, 3, 2, 1, False),
+    ]
+    step, sender, port, receiver, tree, combine = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    one = Schedule(
+        as_topology("K3"), "allreduce", "own", "all", units=1, packets=True, step=step,
+        sender=sender, port=port, receiver=receiver, tree=tree, unit=np.zeros(5, dtype=int),
+        combine=combine, symmetric=True,
+    )  # fmt: skip
+    assert simulate(one).violation is None
+    times = timing(one, execution="asynchronous")
+    expanded = timing(one.expand(), execution="asynchronous")
+    assert times.time == expanded.time
+    assert times.arrivals.tolist() == expanded.arrivals.tolist()

@@ -204,10 +204,11 @@ class Sums(Deliveries):
         return added
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
-        node, lane = np.divmod(sums, self.lanes.count)
+        # If several lanes of a unit are complete in the same step, the lowest tree counts: it is
+        # written last. The order of the rows would depend on the ranks of their senders, which
+        # differ from source to source.
+        node, lane = np.divmod(np.sort(sums)[::-1], self.lanes.count)
         pair = node * self.postcondition.units + lane // self.lanes.trees
-        # If several lanes are complete in the same step, the first one counts.
-        pair, lane = pair[::-1], lane[::-1]
         new = self.summed[pair] == self.never
         self.lane[pair[new]] = lane[new]
         self.summed[pair[new]] = step
