@@ -316,7 +316,10 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
         (lambda lab: lab.ingest("S3", trees=None), "each item of `trees` must be a construction"),
         (lambda lab: lab.ingest("S3", schedules=4), "each item of `schedules` must be"),
         (lambda lab: lab.ingest("S3", forest=0), "each item of `forest` must be a forest file"),
-        (lambda lab: lab.schedule_rows("S3", "broadcast", None), "unknown algorithm 'None'"),
+        (
+            lambda lab: lab.schedule_rows("S3", "broadcast", None),
+            "unknown broadcast algorithm 'None'",
+        ),
         (
             lambda lab: lab.draw_schedule("S3", "broadcast", "greedy", step=1.5),
             "each item of `step` must be the number of a step",
