@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from starcast.collectives import algorithms, schedule
@@ -126,8 +127,10 @@ def test_the_python_api_takes_and_returns_objects_where_the_shell_uses_text(
     for fault in ("2134@2", Fault("2134", 2)):
         one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=fault)
         assert one["faults"] == ["2134@2"]
-    one = lab.simulate_schedule(s4, "broadcast", "greedy", fault=5)
-    assert one == lab.simulate_schedule(s4, "broadcast", "greedy", fault=[5])
+    expected = lab.simulate_schedule(s4, "broadcast", "greedy", fault=[5])
+    ranks: tuple[Any, ...] = 5, np.int64(5)
+    for rank in ranks:
+        assert lab.simulate_schedule(s4, "broadcast", "greedy", fault=rank) == expected
     lab.export_schedule(s4, "broadcast", "multiple", to="csv").save("mine.csv")
     rejected = lab.profile_schedule(s4, "broadcast", Path("mine.csv"), ports="one")
     assert isinstance(rejected.failure, RejectedError)

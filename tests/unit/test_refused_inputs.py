@@ -316,6 +316,14 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
         (lambda lab: lab.ingest("S3", trees=None), "each item of `trees` must be a construction"),
         (lambda lab: lab.ingest("S3", schedules=4), "each item of `schedules` must be"),
         (lambda lab: lab.ingest("S3", forest=0), "each item of `forest` must be a forest file"),
+        (lambda lab: lab.compare("a", "b", across=5), "each item of `across` must be the name of"),
+        (lambda lab: lab.compare("a", "b", conditions=[5]), "each item of `conditions` must be"),
+        (lambda lab: lab.check_claims("TS.L5", sizes=5, store=False), "each item of `sizes` must"),
+        (lambda _: starcast.connect(plugins=5), "each item of `plugins` must be a module, file or"),
+        (
+            lambda lab: lab.simulate_schedule("S3", "broadcast", "greedy", fault=1.5),
+            "1.5 is neither a label nor a rank of S3",
+        ),
         (
             lambda lab: lab.schedule_rows("S3", "broadcast", None),
             "unknown broadcast algorithm 'None'",

@@ -12,6 +12,7 @@ from starcast.lab.forests import Forests
 from starcast.lab.networks import Networks, Schedules
 from starcast.lab.queries import Queries
 from starcast.lab.records import Records
+from starcast.lab.signature import as_list
 from starcast.lab.simulations import Simulations
 from starcast.support.errors import InputError, UnavailableError
 
@@ -81,7 +82,7 @@ def connect(
     if home is not None:
         settings["home"] = Path(home)
     loaded = Settings.load(**settings)
-    named = [str(each) for each in ([plugins] if isinstance(plugins, str | Path) else plugins)]
+    named = map(str, as_list("plugins", plugins, (str, Path), "a module, file or folder"))
     plug_ins.load([*loaded.plugins, *named])
     if packs.loaded():
         from starcast.claims.catalogue import claim_entries

@@ -24,6 +24,7 @@ from starcast.lab.signature import (
     SomeExperiment,
     TopologyName,
     as_conditions,
+    as_list,
     check_suffix,
     plain_axes,
 )
@@ -491,7 +492,7 @@ class Experiments(Connection):
         from starcast.comparison.presentation import tabulate
         from starcast.comparison.sides import check_across, load_sides, read_conditions
 
-        axes = check_across([across] if isinstance(across, str) else across)
+        axes = check_across(as_list("across", across, (str,), "the name of an axis"))
         # An invalid condition is an error even without a server.
         selection = read_conditions(as_conditions(conditions))
         with self._session() as session:

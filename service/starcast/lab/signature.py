@@ -291,7 +291,8 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
     """
     if topologies is None:
         return None
-    specs = [] if isinstance(topologies, str) else list(topologies)
+    given = as_list("sizes", topologies, (str,), "a spec such as S4")
+    specs = [] if isinstance(topologies, str) else given
     words = topologies.replace(",", " ").split() if isinstance(topologies, str) else []
     for word in words:
         # A word that is only a number is not a spec, but the k of an (n,k)-star: the 2 of S4,2.
@@ -313,7 +314,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
         InputError: a condition has no values, or several stored networks have the same name.
     """
     if not isinstance(conditions, Mapping):
-        given = [conditions] if isinstance(conditions, str) else list(conditions)
+        given = as_list("conditions", conditions, (str,), "a string such as topology=S5")
         return list(map(_plain_condition, given))
     texts = []
     for axis, value in conditions.items():

@@ -1,6 +1,6 @@
 """The operations that execute schedules: simulate, time and check them, without a server."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -310,7 +310,8 @@ class Simulations(Connection):
 def _faults(faults: "Sequence[FaultLike] | str | int | Fault") -> "list[Fault]":
     from starcast.judges.simulator import Fault
 
-    given = [faults] if isinstance(faults, str | int | Fault) else faults
+    is_single = isinstance(faults, str | Fault) or not isinstance(faults, Iterable)
+    given: Iterable[Any] = [faults] if is_single else faults  # type: ignore[assignment]
     parsed = (Fault.parse(each) if isinstance(each, str) else each for each in given)
     return [each if isinstance(each, Fault) else Fault(each) for each in parsed]
 
