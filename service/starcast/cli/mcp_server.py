@@ -21,11 +21,11 @@ from pydantic import Field
 
 from starcast.cli import operations
 from starcast.lab import Lab
-from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, StarcastError, UnavailableError, check_parameters
 from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
 from starcast.support.table import Table
-from starcast.support.text import did_you_mean, dump_json
+from starcast.support.text import dump_json
 from starcast.support.vocabulary import PATH_SUFFIXES
 from starcast.web.workers import Workers
 
@@ -107,15 +107,15 @@ class _StrictTool(Tool):
         Raises:
             ToolError: the tool lacks one of the parameters, or the operation failed.
         """
-        known = self.parameters["properties"]
-        for name in arguments:
-            if name not in known:
-                choice = f"use only {', '.join(known)}" if known else "omit it"
-                raise ToolError(
-                    f"the tool {self.name} has no parameter '{name}';"
-                    f" {did_you_mean(name, known)}{choice}"
-                )
+        try:
+            check_parameters(f"the tool {self.name}", arguments, self.parameters["properties"])
+        except InputError as error:
+            raise _as_tool_error(error) from None
         return await super().run(arguments, *others, **options)
+
+
+def _as_tool_error(error: StarcastError) -> ToolError:
+    return ToolError(f"{error.message}; {error.hint}")
 
 
 def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], str]) -> Any:
@@ -132,7 +132,7 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         try:
             return run({name: value for name, value in given.items() if value is not None})
         except StarcastError as error:
-            raise ToolError(f"{error.message}; {error.hint}") from None
+            raise _as_tool_error(error) from None
 
     asked = [
         _as_field(each, about.arguments.get(each.name, ""))

@@ -7,10 +7,12 @@ input, because this module escapes unprintable characters in them and shortens l
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
+
+from starcast.support.text import did_you_mean
 
 #: Maximum number of characters in a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
@@ -186,3 +188,24 @@ def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
     given = [name for name, value in options.items() if value is not None and value is not False]
     if len(given) > 1:
         raise InputError(f"`{given[0]}` and `{given[1]}` cannot be combined", hint=hint)
+
+
+def check_parameters(owner: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Check that the names of given parameters are known.
+
+    Without this check, a misspelled fault or condition would be ignored silently.
+
+    Args:
+        owner: noun phrase for what has the parameters, such as ``the tool simulate_schedule``.
+        names: the names of the given parameters.
+        known: the names of all parameters.
+
+    Raises:
+        InputError: one of the names is unknown.
+    """
+    for name in names:
+        if name not in known:
+            choice = f"use only {', '.join(known)}" if known else "omit it"
+            raise InputError(
+                f"{owner} has no parameter '{name}'", hint=f"{did_you_mean(name, known)}{choice}"
+            )

@@ -34,7 +34,13 @@ from starcast.records import PROBLEM_NAMES
 from starcast.stores.database.repository import list_newest
 from starcast.stores.database.sessions import open_session
 from starcast.support import log
-from starcast.support.errors import InputError, NotFoundError, StarcastError, UnavailableError
+from starcast.support.errors import (
+    InputError,
+    NotFoundError,
+    StarcastError,
+    UnavailableError,
+    check_parameters,
+)
 from starcast.support.html import STATIC, render_page, to_minutes
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
@@ -46,13 +52,7 @@ from starcast.web.api.problems import (
     describe_problem,
     problem_response,
 )
-from starcast.web.api.responses import (
-    Paging,
-    artifact_url,
-    check_names,
-    check_parameters,
-    explorer_url,
-)
+from starcast.web.api.responses import Paging, artifact_url, check_request, explorer_url
 from starcast.web.guard import Guard
 from starcast.web.service import Service, ServiceParameter, get_service, show_health
 from starcast.web.service import router as health_router
@@ -124,7 +124,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
             each,
             prefix="/api/v1",
             responses=PROBLEM_RESPONSES,
-            dependencies=[Depends(check_parameters)],
+            dependencies=[Depends(check_request)],
         )
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -283,7 +283,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
 def compare(request: Request, service: ServiceParameter) -> Response:
     """Compare experiments: interactive curves, a table, and message sizes at which curves cross."""
     given = request.query_params
-    check_names(given, ("name", *_COMPARED))
+    check_parameters("this resource", given, ("name", *_COMPARED))
     names = given.getlist("name")
     if not names:
         return _render(request, "compare.html.j2", title="Comparison", remarks=(), sides=())

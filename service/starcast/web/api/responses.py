@@ -1,7 +1,7 @@
 """Parameters and responses that resources share: pages of listings, arrays, CSV, drawings."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from starcast.collectives.model import COLLECTIVES
-from starcast.support.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError, check_parameters
 from starcast.support.table import Row, Table
-from starcast.support.text import did_you_mean, dump_json
+from starcast.support.text import dump_json
 from starcast.support.vocabulary import Format
 
 Item = TypeVar("Item")
@@ -225,7 +225,7 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
     return Response(content, headers=headers, media_type="application/octet-stream")
 
 
-def check_parameters(request: Request) -> None:
+def check_request(request: Request) -> None:
     """Check that the endpoint of a request declares the URL parameters and the requested format.
 
     Raises:
@@ -239,25 +239,10 @@ def check_parameters(request: Request) -> None:
     # An object stands for further parameters, such as those of a Cypher query.
     is_free = any(each["schema"].get("type") == "object" for each in known.values())
     if not is_free:
-        check_names((name for name in request.query_params if name != "format"), known)
+        names = (name for name in request.query_params if name != "format")
+        check_parameters("this resource", names, known)
     if "format" in request.query_params:
         _check_format(request.query_params["format"], route)
-
-
-def check_names(names: Iterable[str], known: Collection[str]) -> None:
-    """Check that the names of URL parameters are known.
-
-    Raises:
-        InputError: one of the names is unknown.
-    """
-    # Without this check, a misspelled fault or condition would be ignored silently.
-    for name in names:
-        if name not in known:
-            choice = f"use only {', '.join(known)}" if known else "omit it"
-            raise InputError(
-                f"this resource has no parameter '{name}'",
-                hint=f"{did_you_mean(name, known)}{choice}",
-            )
 
 
 def _check_format(name: str, route: Any) -> None:
