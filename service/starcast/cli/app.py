@@ -1,5 +1,6 @@
 """The ``starcast`` command: command groups, global flags, and exit codes of errors."""
 
+import atexit
 import gc
 import os
 import sys
@@ -235,6 +236,8 @@ def main() -> None:
     # takes a tenth of a short command's time, and finds nothing.
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
+    # Python would collect garbage when it exits, which takes another tenth.
+    atexit.register(gc.freeze)
     streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.
     if completion.VARIABLE in os.environ:
@@ -261,8 +264,6 @@ def _end(code: int) -> NoReturn:
     if code == INTERRUPTED:
         print("interrupted", file=sys.stderr)
     context.finish(code)
-    # Python collects garbage when it exits, which takes a tenth of a short command's time.
-    gc.freeze()
     sys.exit(code)
 
 
