@@ -319,7 +319,10 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
         (lambda lab: lab.compare("a", "b", across=5), "each item of `across` must be the name of"),
         (lambda lab: lab.compare("a", "b", conditions=[5]), "each item of `conditions` must be"),
         (lambda lab: lab.check_claims("TS.L5", sizes=5, store=False), "each item of `sizes` must"),
-        (lambda _: starcast.connect(plugins=5), "each item of `plugins` must be a module, file or"),
+        (
+            lambda _: starcast.connect(plugins=5),  # type: ignore[arg-type]
+            "each item of `plugins` must be a module, file or folder",
+        ),
         (
             lambda lab: lab.simulate_schedule("S3", "broadcast", "greedy", fault=1.5),
             "1.5 is neither a label nor a rank of S3",
