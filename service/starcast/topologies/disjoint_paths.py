@@ -21,9 +21,9 @@ _ENTRY, _EXIT = False, True
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
-    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A
-    computation for every target shows that in S_3 to S_6 this bound also holds for paths of minimum
-    total length.
+    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A computation
+    for all targets showed that in S_3 to S_6 this bound also holds for paths of minimum total
+    length.
 
     Args:
         topology: the topology that contains the two nodes.

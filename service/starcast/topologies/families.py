@@ -99,8 +99,8 @@ def family(
             switch.
 
     Raises:
-        InputError: the name is taken, an option is malformed, or the pattern matches specs of
-            other families.
+        InputError: the name is taken, an option is malformed, or the pattern matches specs of a
+            built-in family.
     """
 
     def decorate(function: Function) -> Function:
@@ -165,7 +165,13 @@ def family(
 
 
 def _read_values(built: Any, spec: str) -> Any:
-    """Return the generators or links that a family's function has returned or yields, as a list."""
+    """Return the generators or links from a family's function as a list.
+
+    A result that is not iterable is returned unchanged.
+
+    Raises:
+        LimitError: there are more than `MAX_LINKS` values.
+    """
     values = list(islice(built, MAX_LINKS + 1)) if isinstance(built, Iterable) else built
     if isinstance(values, list) and len(values) > MAX_LINKS:
         raise LimitError(

@@ -27,8 +27,8 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     """Return the ports along a Hamiltonian cycle from rank 0, including the link back to rank 0.
 
     Returns:
-        uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, or
-        if the search found no cycle, although a cycle may exist.
+        uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, if
+        a node has fewer than 2 links, or if the search found no cycle, although a cycle may exist.
     """
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None

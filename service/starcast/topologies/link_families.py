@@ -106,7 +106,8 @@ def crossed_cube(d: int) -> LabelPairs:
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
     """Yield the links of a de Bruijn graph, from each word to its shifts.
 
-    A shift of a word lacks the word's first symbol and ends in an additional symbol.
+    A shift of a word lacks the word's first symbol and ends in an additional symbol. A word is not
+    linked to itself.
     """
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -122,10 +123,10 @@ def de_bruijn(symbols: int, length: int) -> LabelPairs:
     sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
 )  # fmt: skip
 def kautz(degree: int, length: int) -> LabelPairs:
-    """Yield the links of a Kautz graph, from words to shifts, without equal adjacent symbols.
+    """Yield the links of a Kautz graph, from each word to its shifts.
 
-    The words have degree + 1 different symbols. A shift of a word lacks the word's first symbol and
-    ends in an additional symbol.
+    There are degree + 1 symbols; adjacent symbols of a word differ. A shift of a word lacks the
+    word's first symbol and ends in an additional symbol.
     """
     _require(
         1 <= length <= _LONGEST, f"KZ{degree},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -239,7 +240,7 @@ def slim_fly(q: int) -> LabelPairs:
     sizes=range(4, 50_001),
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
-    """Return the links of a connected graph with n nodes of the given degree, drawn by the seed."""
+    """Return the links of a random connected graph with n nodes of the given degree."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"out of range for a random regular graph: {n:,} nodes of degree {degree}",
@@ -260,7 +261,8 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
     """Return the links that result from joining random pairs of link ends.
 
-    Each node has ``degree`` ends. There are too few links if the last ends cannot be paired.
+    Each node has ``degree`` link ends. If the last ends cannot be joined, because their nodes are
+    already linked, they are omitted, and there are too few links.
     """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]

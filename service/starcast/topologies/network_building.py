@@ -23,7 +23,8 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 
 #: Attributes of links with capacities and latencies; see `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes that contain a label or a position; see `starcast.network`.
+#: Attributes of nodes that contain a label, and pairs of attributes that contain a position; see
+#: `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -336,7 +337,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     return next(found, None)
 
 
-#: A number, short enough for an exact fraction, and its unit.
+#: A decimal number of limited length, and its unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
 _MAX_NUMBER = 10**40
 #: Units of capacities in bits per second, and of latencies in microseconds.

@@ -2,8 +2,8 @@
 
 A permutation of 1..n is a row of ``uint8``; several permutations are an array ``[count, n]``.
 Ranks are lexicographic and start at 0, the rank of the identity. Labels have one character per
-symbol: ``1``..``9``, then ``a``..``z``; `labels_from` changes this to ``0``..``9``, ``a``... An
-arrangement is a row of distinct symbols of 1..n.
+symbol: ``1``..``9``, then ``a``..``z``; with `labels_from(0)`, symbol 1 is written ``0``, symbol 2
+``1``, and so on. An arrangement is a row of distinct symbols of 1..n.
 """
 
 import math
@@ -237,7 +237,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 
 
 def parse(label: str, n: int, length: int | None = None) -> Perms:
-    """Return the arrangement with the given label, uint8 ``[length]``; by default of length n.
+    """Return the arrangement with the given label, uint8 ``[length]``; ``length`` is n by default.
 
     Letters may be upper-case or lower-case.
 
