@@ -40,7 +40,7 @@ _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The trees assigned to all copies, by message; arrays are int64 ``[messages * copies]``.
+    """The tree of each copy, sorted by message; arrays are int64 ``[messages * copies]``.
 
     Attributes:
         message: the number of each copy's message, from 0.
@@ -58,7 +58,7 @@ class Assignment(NamedTuple):
 def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
     """Assign copies to trees in turn: copy a of message j to tree (j * copies + a) mod trees.
 
-    There must not be more copies of a message than trees.
+    The number of copies per message must not exceed the number of trees.
     """
     number = np.arange(messages * copies)
     largest = ceil_div(messages * copies, trees)
@@ -73,9 +73,9 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> None:
     """Declare the broadcast that sends copies down the edge-disjoint trees of a construction.
 
-    Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies the
-    broadcast takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d,
-    too, the paths to a node in different trees have no internal node in common.
+    Unit q = 0, 1, .. of a tree crosses the links to level l in step q + l. With M messages in x
+    copies the broadcast takes ceil(Mx / trees) + height - 1 steps, because all trees have the same
+    height. On Q_d, too, the paths to a node in different trees have no internal node in common.
     """
 
     @algorithm(
@@ -125,7 +125,7 @@ def _build_allgather(
 
 
 def hop_numbers(forest: Forest) -> Ranks:
-    """Return the position of each node in the depth-first traversal of each tree.
+    """Return each node's position in a depth-first traversal (preorder) of each tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
     that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and these
@@ -249,7 +249,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source: messages times copies times the level sum of a tree."""
+    """Return the number of rows per source: messages * copies * sum of the levels in one tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
