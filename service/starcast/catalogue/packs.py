@@ -1,4 +1,4 @@
-"""Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
+"""Paper packs: packages with the claims of a paper (``claims.toml``) and modules that check them.
 
 Built-in packs, and packs in a user's folders, are subpackages of `starcast_papers`. This package is
 not on the import path; its folder is ``papers``. A pack may also be an installed package. Every
@@ -40,7 +40,7 @@ _MAX_BYTES = 100 * MB
 
 @dataclass(frozen=True)
 class Pack:
-    """A paper pack.
+    """A paper pack, which contains the claims of a paper and their checks.
 
     Attributes:
         module: the name of the pack's package.
@@ -131,7 +131,8 @@ def load_folder(folder: Path) -> None:
 
 
 def _name_module(folder: Path) -> str:
-    # Characters such as dots, which separate packages from subpackages, cannot be part of a name.
+    # Dots would separate a package from a subpackage, so they and other special characters are
+    # replaced.
     return f"{PACKAGE}.{re.sub('[^a-zA-Z0-9_]', '_', folder.name)}"
 
 
@@ -225,7 +226,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return a single SHA-256 of the names and contents of all files from `read_files`."""
+    """Return one SHA-256 of a pack: of the names and contents of all files from `read_files`."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

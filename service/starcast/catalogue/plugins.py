@@ -35,7 +35,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """An artifact cannot be rebuilt, or a run repeated, because a needed plug-in is not loaded."""
+    """An artifact cannot be rebuilt, or a run repeated, because its plug-in is not loaded."""
 
 
 @dataclass(frozen=True)

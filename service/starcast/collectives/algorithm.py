@@ -219,7 +219,7 @@ def algorithm(
     elsewhere: str = "",
     **foresight: Unpack[Foresight],
 ) -> Callable[[Function], Function]:
-    """Declare a function as an algorithm of a collective.
+    """Declare a function as an algorithm of a collective (used as a decorator).
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping that `schedule_from_columns` accepts. The mapping has the columns

@@ -197,8 +197,8 @@ def _build_scatter(
 
     Units never wait on their paths (section 4.5). The paper uses all n-1 trees. If only x of them
     are used, `assign_copies` chooses them. A tree with s units takes s steps if, for each i, the
-    i-th unit from the end goes to a node on level i or lower. The tests verify this condition for
-    n = 2..8, every number of copies x and every number of messages M. Then the schedule takes
+    i-th unit from the end goes to a node on a level of at most i. The tests verify this condition
+    for n = 2..8, every number of copies x and every number of messages M. Then the schedule takes
     ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)
@@ -213,10 +213,11 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
     """Assign the copies for each destination to trees whose loads differ by at most one.
 
     Most nodes are on necklaces of n-1 nodes. In such a necklace, the node with the lowest rank uses
-    the x trees in which this node has the lowest levels (the lower tree on ties). The other nodes
-    use the rotated trees, in which these nodes have the same levels. So a necklace adds the same
-    load to each tree, level by level. The few nodes on shorter necklaces, which begin with 1, are
-    assigned to trees in turn, with all copies of a message in consecutive trees.
+    the x trees in which this node has the smallest levels (on ties, the tree with the smaller
+    index). The other nodes use the rotated trees, in which these nodes have the same levels. So a
+    necklace adds the same load to each tree, level by level. The few nodes on shorter necklaces,
+    which begin with 1, are assigned to trees in turn, with all copies of a message in consecutive
+    trees.
     """
     nearest, short = _nearest_trees(forest, levels, copies)
     tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
@@ -232,7 +233,9 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
+    """Return, for each node on a full necklace, the trees in which the node's level is smallest.
+
+    A full necklace has n-1 nodes.
 
     Returns:
         Two arrays: the trees, int64 ``[copies, nodes]``, with meaningless entries for all other

@@ -284,7 +284,7 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    # Sources begin with different destinations, so that their units do not meet at one link.
+    # The i-th units of all sources have different destinations, so that fewer wait for one link.
     chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

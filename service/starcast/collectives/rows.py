@@ -281,7 +281,7 @@ def expand_rows(
         units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
-    # Unit numbers of all sources may need int32; the column ``combine`` stays bool.
+    # All columns become int32, which unit numbers may need, except ``combine``, which stays bool.
     expanded = rows.apply(
         lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
     )

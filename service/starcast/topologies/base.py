@@ -130,7 +130,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether all neighbours are cached in a table, as in small topologies of some families."""
+        """Whether the table of all neighbours is cached; see `_keeps_tables`."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property

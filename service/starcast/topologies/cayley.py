@@ -27,10 +27,10 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits of residues in labels. If there are enough digits, a residue has only one digit.
+#: The digits of residues in labels. If all residues are below 36, each has a single digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: The maximum size of a subgroup, because all elements are kept in memory.
+#: The maximum size of a subgroup, because the ranks of all its elements are kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 
-#: A side of a node, which is its entry or its exit.
+#: A side of a node: the node's rank, and `_ENTRY` or `_EXIT`.
 _Side = tuple[int, bool]
 _ENTRY, _EXIT = False, True
 

@@ -66,7 +66,7 @@ def family(
     sizes: range | None = None,
     switches: str = "",
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of topologies: Cayley graphs, or graphs given by their links.
+    r"""Declare a function as a family of Cayley graphs or of graphs that are given by their links.
 
     The function is called with the numbers in a spec. If it returns links, these are pairs of
     labels, or an array ``[links, 2]``. A link may occur several times, in either direction. Ports

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: The maximum number of nodes in searched topologies. On a larger topology, an allgather along the
-#: cycle would have too many rows.
+#: The maximum number of nodes of a topology that is searched. On a larger topology, an allgather
+#: along the cycle would have too many rows.
 MAX_NODES = 10_000
 #: The maximum number of steps of a search is a constant plus a number of steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20

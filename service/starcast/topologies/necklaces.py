@@ -101,11 +101,11 @@ def count_fixed(n: int, turns: int) -> int:
 
 
 def short_necklaces(n: int) -> Perms:
-    """Return the nodes, except the identity, whose necklaces have fewer than n-1 nodes, by rank.
+    """Return the nodes, except the identity, whose necklaces have fewer than n-1 nodes.
 
-    As permutations, such nodes commute with r^g, where r is the permutation of the rotation R, and
-    g < n-1 is a divisor of n-1. Hence they start with 1, permute the g cycles of r^g, and rotate
-    each of these cycles.
+    The nodes are sorted by rank. As permutations, they commute with r^g, where r is the permutation
+    of the rotation R, and g < n-1 is a divisor of n-1. Hence they start with 1, permute the g
+    cycles of r^g, and rotate each of these cycles.
 
     Returns:
         uint8 ``[count, n]``.

@@ -190,7 +190,7 @@ class Star(ArrangementGraph):
         return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across the port given for it; see `Topology.step`."""
+        """Return the neighbours of nodes, each across its own port; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])

@@ -539,7 +539,7 @@ def _rotate_ports(
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]
-    # On S_{n,1}, port 1+s leads from a node to the symbol s places later.
+    # On S_{n,1}, a node is a single symbol, and port 1+s leads to the symbol s places later.
     parents = (nodes + rows.astype(np.int64) - 1) % topology.n
     steps = _rotate_nodes(topology, parents, i) - _rotate_nodes(topology, nodes, i)
     return np.where(rows > 0, 1 + steps % topology.n, 0).astype(np.uint8)
