@@ -76,7 +76,7 @@ def shipped() -> tuple[Pack, ...]:
 
 
 def import_modules(package: str) -> None:
-    """Import a pack's package and all modules in it, except tests."""
+    """Import a pack's package and the modules and packages directly in it, except tests."""
     for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not each.name.startswith("test_"):
             importlib.import_module(f"{package}.{each.name}")

@@ -3,10 +3,10 @@
 **Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
 These broadcasts are rooted at the identity and translated to other roots.
 
-**Substar doubling** on S_{n,k} informs larger and larger substars (docs/records.md has the proof).
-The substar A_j has the nodes that agree with the root at the positions j+1..k. A_1 is a complete
-graph, in which the number of informed nodes doubles in each round. Let r_j be the root's symbol at
-position j. Then, for j = 2..k:
+**Substar doubling** on S_{n,k} informs larger and larger substars. The proof is in
+docs/records/one-port-broadcast.md. The substar A_j has the nodes that agree with the root at the
+positions j+1..k. A_1 is a complete graph, in which the number of informed nodes doubles in each
+round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
 
 * Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
   exactly once.
