@@ -240,7 +240,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.
 
         Raises:
-            InputError: the name is taken.
+            InputError: starcast or another plug-in has an entry of this name.
         """
         known = self._entries.get(entry.name)
         # A process may load a plug-in again, for example a notebook after an edit.

@@ -373,7 +373,7 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return paths to the full necklaces of S_n, taken from the near-balanced tree."""
+    """Return a shortest path to each full necklace of S_n, taken from the near-balanced tree."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)

@@ -271,7 +271,7 @@ def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, se
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; without translations, the mean, rounded up."""
+    """Return the number of rows per source; without translations, the rounded-up mean."""
     sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 

@@ -308,6 +308,7 @@ def topology(spec: str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        LimitError: the topology has more than `MAX_LINKS` links, or does not fit into memory.
         UnavailableError: the spec is that of a network, and the server of an open lab is not
             running.
 

@@ -87,6 +87,7 @@ def build_network(
         InputError: the graph is empty or not connected, a directed link has no reverse, a link
             joins a node to itself, a node has more than 253 links, ``weights`` is given, but no
             link has a weight, or a capacity, a latency, a switch or the name is invalid.
+        LimitError: the network does not fit into memory.
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
@@ -176,7 +177,8 @@ def read_graph(graph: Any) -> LinkList:
             as an array or as any iterable.
 
     Raises:
-        InputError: the matrix is not square, two nodes have the same name, or a link is not a pair.
+        InputError: the object is not a graph, the matrix is not square, two nodes have the same
+            name, or a link is not a pair.
     """
     directed, attributes, values, unit = False, list[Any](), list[Any](), None
     ends: list[Any] | None = None

@@ -197,7 +197,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
-    """Return whether each position of each node is displaced and outside the cycle of symbol 1.
+    """Return which positions of each node are displaced and outside the cycle of symbol 1.
 
     Returns:
         bool ``[n+1, count]``, by position and node; row 0 is unused.
