@@ -223,7 +223,7 @@ def complete(n: int) -> CayleyGraph:
 @family(
     "circulant", pattern=r"Circ(\d+),(\d+)(?:,(\d+))?(?:,(\d+))?", source="Elspas & Turner 1970",
     noun="circulant graphs", sizes=range(3, 10_001),
-    spelling="Circ12,1,3 for a circulant graph (the nodes and up to three steps)",
+    spelling="Circ12,1,3 for a circulant graph (the number of nodes, then one to three steps)",
 )  # fmt: skip
 def circulant(n: int, *steps: int) -> CayleyGraph:
     """Return the graph in which node i is linked to i+s and i-s, modulo n, for every step s."""

@@ -68,7 +68,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
 @family(
     "arrangement", pattern=r"A(\d+),(\d+)", source="Day & Tripathi 1992",
     noun="arrangement graphs", sizes=range(2, 36),
-    spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
+    spelling="A5,2 for an arrangement graph (n,k: words of k of n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
     """Yield the links between arrangements (k of n symbols) that differ in one position."""
@@ -101,7 +101,7 @@ def crossed_cube(d: int) -> LabelPairs:
 @family(
     "de-bruijn", pattern=r"DB(\d+),(\d+)", source="Bermond & Peyrat 1989",
     noun="de Bruijn graphs", sizes=range(2, 37),
-    spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
+    spelling="DB2,4 for a de Bruijn graph (words of length 4 over 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
     """Yield the links of a de Bruijn graph, from each word to its shifts.
@@ -120,7 +120,7 @@ def de_bruijn(symbols: int, length: int) -> LabelPairs:
 
 @family(
     "kautz", pattern=r"KZ(\d+),(\d+)", source="Bermond & Peyrat 1989", noun="Kautz graphs",
-    sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
+    sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of length 3 over 2+1 symbols)",
 )  # fmt: skip
 def kautz(degree: int, length: int) -> LabelPairs:
     """Yield the links of a Kautz graph, from each word to its shifts.
@@ -155,7 +155,7 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
 @family(
     "dragonfly", pattern=r"DF(\d+)(?:,(\d+))?", source="Kim, Dally, Scott & Abts 2008",
     noun="dragonfly networks", sizes=range(1, 14), switches="r",
-    spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
+    spelling="DF4 for a dragonfly network (h), DF4,4 for one with hosts (h, hosts per router)",
 )  # fmt: skip
 def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """Yield the links of a dragonfly network, in which each router has h links to other groups.
@@ -184,7 +184,7 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
 
 @family(
     "fat-tree", pattern=r"FT(\d+)", source="Al-Fares, Loukissas & Vahdat 2008", noun="fat trees",
-    spelling="FT4 for a fat tree (of switches with 4 ports, an even number up to 60)",
+    spelling="FT4 for a fat tree (the ports of each switch, an even number up to 60)",
     sizes=range(2, 61), switches="ace",
 )  # fmt: skip
 def fat_tree(k: int) -> LabelPairs:
@@ -236,8 +236,8 @@ def slim_fly(q: int) -> LabelPairs:
 
 @family(
     "random-regular", pattern=r"RR(\d+),(\d+),(\d+)", source="Steger & Wormald 1999",
-    noun="random regular graphs", spelling="RR120,4,1 for a random regular graph (with its seed)",
-    sizes=range(4, 50_001),
+    noun="random regular graphs", sizes=range(4, 50_001),
+    spelling="RR120,4,1 for a random regular graph (nodes, degree, seed)",
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
     """Return the links of a random connected graph with n nodes of the given degree."""

@@ -516,7 +516,7 @@ def _as_nodes(numbers: Mapping[str, int], switches: Iterable[Any]) -> list[int]:
     for title in titles:
         if title not in numbers:
             raise InputError(
-                f"the switch '{title}' is not a node", hint="name nodes that have links"
+                f"the switch '{title}' is not a node", hint="choose nodes that have links"
             )
     return [numbers[title] for title in titles]
 

@@ -77,8 +77,8 @@ def _require_time(topology: Topology, trees: int, *, is_compiled: bool) -> None:
     if seconds > MAX_SECONDS:
         without = "" if is_compiled else " without numba"
         raise LimitError(
-            f"{purpose} of {topology.spec} would take about {format_duration(seconds)}{without}; "
-            f"the limit is {format_duration(MAX_SECONDS)}",
+            f"building {purpose} of {topology.spec} would take about"
+            f" {format_duration(seconds)}{without}; the limit is {format_duration(MAX_SECONDS)}",
             hint="choose a smaller topology" + ("" if is_compiled else ", or install numba"),
         )
 

@@ -49,8 +49,7 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="a shortest-path tree of all nodes that begin with another symbol than the root "
-    "(SPT)",
+    description="a shortest-path tree of the root and all nodes with another first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
