@@ -377,9 +377,10 @@ def schedule(
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (a node may send one
             packet and receive one packet in a step); by default the first port model that the
             algorithm declares.
-        root: label or rank of the root; by default the node of rank 0, such as the identity. In a
-            symmetric schedule, the root is the source (in reductions, the destination) that
-            represents all others. The root is ignored if the schedule contains the rows of all.
+        root: label or rank of the root; by default rank 0, which is the identity in topologies
+            with translations. In a symmetric schedule, the root is the source (in reductions, the
+            destination) that represents all others. The root is ignored if the schedule contains
+            the rows of all sources.
         **arguments: the arguments that the algorithm declares, by name, such as ``segments`` (per
             tree), ``messages`` or ``seed``. Of starcast's own algorithms, only ``forest`` has an
             argument without a default: ``base``.

@@ -223,7 +223,8 @@ def forest(
         topology: a `Topology` or its spec, such as ``S5``.
         construction: one of `constructions`, optionally with arguments in parentheses, such as
             ``dimension-change(base=multiple,i=2)``.
-        root: label or rank of the root; by default the node of rank 0, such as the identity.
+        root: label or rank of the root; by default rank 0, which is the identity in topologies
+            with translations.
         **arguments: the arguments that the construction declares, by name, such as ``base``, the
             construction of the trees that ``label-change`` and ``dimension-change`` change.
 

@@ -192,8 +192,8 @@ def _generator(n: int, k: int) -> Generator:
 def _list_necklaces(topology: Topology) -> _NecklaceList:
     orbits = necklaces(topology.n)
     smallest = np.flatnonzero(orbits.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    # Kind 0: the necklace of a generator; 1: all others whose nodes do not start with 1; 2: those
-    # whose nodes start with 1, and thus have the lowest ranks.
+    # Kind 0 is the necklace of a generator. Of all other necklaces, kind 2 has the nodes that start
+    # with 1, which have the lowest ranks, and kind 1 has the rest.
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
