@@ -239,7 +239,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of each port, uint8 ``[256]``, by port; 0 at all other indices."""
+        """Return the reverse port of each port, uint8 ``[256]``, by port; 0 at other indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
