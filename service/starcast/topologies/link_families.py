@@ -68,7 +68,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
 @family(
     "arrangement", pattern=r"A(\d+),(\d+)", source="Day & Tripathi 1992",
     noun="arrangement graphs", sizes=range(2, 36),
-    spelling="A5,2 for an arrangement graph (n,k: words of k of n symbols, n at most 35)",
+    spelling="A5,2 for an arrangement graph (n,k: labels of k of the n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
     """Yield the links between arrangements (k of n symbols) that differ in one position."""
@@ -262,7 +262,7 @@ def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
     """Return the links that result from joining random pairs of link ends.
 
     Each node has ``degree`` link ends. If the last ends cannot be joined, because their nodes are
-    already linked, they are omitted, and there are too few links.
+    equal or already linked, they are omitted, and there are too few links.
     """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]
