@@ -156,7 +156,7 @@ def test_in_greedy_schedules_every_switch_forwards_the_units_that_it_receives(
 
 def test_the_algorithm_ring_is_refused_on_networks_with_switches() -> None:
     cycle = starcast.network([(0, 1), (1, 2), (2, 3), (3, 0)], name="cycle", switches=[3])
-    with refused("ring is not defined on cycle-", "switches own no messages to pass along a cycle"):
+    with refused("ring is not defined on cycle-", "its switches have no messages of their own"):
         schedule(cycle, "allgather", "ring")
 
 

@@ -1,7 +1,7 @@
 """The common base of the catalogues of families, constructions and algorithms.
 
-A catalogue is a registry of entries, which are named functions. This module also checks the
-arguments of entries, and the names, options and signatures that are passed to the decorators.
+A catalogue is a registry of entries: functions with a name, a source and arguments. This module
+also checks the values of arguments, and the names, options and functions that decorators declare.
 """
 
 import inspect
@@ -39,7 +39,8 @@ class Argument:
             argument required.
         maximum: ``maximum(topology)`` returns the largest allowed integer; None for no limit.
         kind: the type of the value: "count" (a positive integer), "index" (a non-negative integer),
-            "integer" (any integer), "text" (a word) or "construction" (a construction's name).
+            "integer" (any integer), "text" (a single word) or "construction" (the name of a
+            construction).
         choices: for a "construction", ``choices(topology)`` returns the allowed names.
         noun: the noun for a valid choice in messages, such as ``a single spanning tree``.
     """
@@ -110,12 +111,12 @@ def _is_word(text: str) -> bool:
     return is_parsed_again and len(text) <= MAX_NAME and text.isprintable()
 
 
-#: The argument ``seed`` of a random construction or algorithm, below 2^24.
+#: The argument ``seed`` of a construction or algorithm that makes random choices, below 2^24.
 Seed = Annotated[
     int,
     Argument(
         "seed",
-        "a non-negative integer, which selects one of many results",
+        "random seed, a non-negative integer",
         lambda _: 0,
         maximum=lambda _: 2**24 - 1,
         kind="index",
@@ -239,7 +240,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.
 
         Raises:
-            InputError: the name is taken.
+            InputError: starcast or another plug-in has an entry of this name.
         """
         known = self._entries.get(entry.name)
         # A process may load a plug-in again, for example a notebook after an edit.
@@ -339,7 +340,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
-#: For each kind of plug-in, the arguments of a command that uses it.
+#: For each kind of plug-in, the arguments of a starcast command that tries it out.
 _USES = {
     "construction": "forest show S4 {name}",
     "algorithm": "schedule simulate S4 broadcast {name}",
@@ -472,7 +473,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         folder: the folder in which the file is created.
 
     Returns:
-        The path of the file, and the arguments of a command that uses the plug-in.
+        The path of the file, and the arguments of a starcast command that tries the plug-in out.
 
     Raises:
         InputError: the kind or the name is invalid, or the file exists or cannot be written.
@@ -486,11 +487,11 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
             f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"
         )
     function = name.replace("-", "_")
-    # A file with the name of a module would replace this module, so it is not loaded.
+    # `load` refuses a plug-in file with the name of an installed module, which it would hide.
     if keyword.iskeyword(function) or is_installed(function):
         function += "_"
     spec = "".join(word.capitalize() for word in name.split("-"))
-    # Digits become letters, because the number at the end of a spec must be separate from the name.
+    # A spec is the name followed by a number, so digits in the name become letters.
     spec = re.sub(r"\d", lambda digit: chr(ord("a") + int(digit[0])), spec)
     text = (data_folder("examples") / "new" / f"{kind}.py").read_text(encoding="utf-8")
     text = text.replace("NAME", name).replace("FUNCTION", function).replace("SPEC", spec)

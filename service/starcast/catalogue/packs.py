@@ -1,4 +1,4 @@
-"""Paper packs: packages with a file ``claims.toml`` and the modules that check its claims.
+"""Paper packs: packages with the claims of a paper (``claims.toml``) and modules that check them.
 
 Built-in packs, and packs in a user's folders, are subpackages of `starcast_papers`. This package is
 not on the import path; its folder is ``papers``. A pack may also be an installed package. Every
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, unreadable
 from starcast.support.installation import data_folder
 from starcast.support.limited import MB
 
-#: The parent package of all packs that are folders.
+#: The parent package of the built-in packs and the packs in users' folders.
 PACKAGE = "starcast_papers"
 #: The file that makes a folder or a package a pack.
 CLAIMS = "claims.toml"
@@ -40,14 +40,14 @@ _MAX_BYTES = 100 * MB
 
 @dataclass(frozen=True)
 class Pack:
-    """A paper pack.
+    """A paper pack, which contains the claims of a paper and their checks.
 
     Attributes:
         module: the name of the pack's package.
         folder: the folder with the pack's files.
         sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
-        is_named: whether the user specified the pack; if not, invalid claims in the pack do not
-            raise an error.
+        is_named: whether the user named the pack as a plug-in; False if only an installed package
+            declares it. Then invalid claims in the pack do not raise an error.
     """
 
     module: str
@@ -76,7 +76,7 @@ def shipped() -> tuple[Pack, ...]:
 
 
 def import_modules(package: str) -> None:
-    """Import a pack's package and all modules in it, except tests."""
+    """Import a pack's package and the modules and packages directly in it, except tests."""
     for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not each.name.startswith("test_"):
             importlib.import_module(f"{package}.{each.name}")
@@ -100,12 +100,12 @@ def is_package(module: str) -> bool:
 
 def is_sent(path: Path) -> bool:
     """Return whether a plug-in's file or folder was sent to this process, which is a worker."""
-    # The folder that starcast creates for plug-ins has a subfolder for each of them.
+    # starcast writes each plug-in into a subfolder of a folder whose name begins with `SENT`.
     return any(folder.name.startswith(SENT) for folder in path.parents[1:2])
 
 
 def load_folder(folder: Path) -> None:
-    """Import the pack in a folder; a pack that was loaded before is imported again.
+    """Import the pack in a folder; import it again if it was loaded before.
 
     Raises:
         InputError: the folder has no claims.toml, the folder of another pack has the same name, a
@@ -131,7 +131,8 @@ def load_folder(folder: Path) -> None:
 
 
 def _name_module(folder: Path) -> str:
-    # A folder's name may contain a dot, which would separate a package from a subpackage.
+    # Dots would separate a package from a subpackage, so they and other special characters are
+    # replaced.
     return f"{PACKAGE}.{re.sub('[^a-zA-Z0-9_]', '_', folder.name)}"
 
 
@@ -149,7 +150,8 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
     importlib.invalidate_caches()
     # With Python's bytecode cache, an old version of an edited module could run.
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    # The pack is registered before the import, so that entries of its modules belong to the pack.
+    # The pack is registered before the import, so that `find` returns it for the entries that its
+    # modules declare.
     _loaded[pack.module] = pack
     try:
         create()
@@ -224,7 +226,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return a single SHA-256 of the names and contents of all files from `read_files`."""
+    """Return one SHA-256 of a pack: of the names and contents of all files from `read_files`."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

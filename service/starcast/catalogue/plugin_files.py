@@ -30,7 +30,8 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
         module: the name of the plug-in's module.
         file: the file of this module.
     """
-    # A plug-in that was loaded as a file is not in a package, even if its name contains dots.
+    # The module of a plug-in that was loaded as a file has the file's name, in which dots do not
+    # separate packages.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
     root = file.parents[min(depth, len(file.parents) - 1)]
     top = module.partition(".")[0]

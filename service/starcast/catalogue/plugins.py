@@ -7,7 +7,8 @@ plug-in can be used everywhere. Results of a plug-in are not trusted: the decora
 and independent checkers verify forests and schedules. `pack` prepares plug-ins for workers on other
 machines.
 
-Modules that only plug-ins need are imported on demand, because all entries import this module.
+Modules that only plug-ins need are imported on demand, because every start of starcast imports this
+module.
 """
 
 import importlib
@@ -34,12 +35,12 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """An artifact cannot be rebuilt, or a run repeated, because a needed plug-in is not loaded."""
+    """An artifact cannot be rebuilt, or a run repeated, because its plug-in is not loaded."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The place in the source code of the function that defines an entry.
+    """The place in the source code where the function of an entry is defined.
 
     Attributes:
         module: the name of the function's module; for a file, the file name without extension.
@@ -99,8 +100,8 @@ class Origin:
 #: The origin of each entry that a plug-in defines, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
 
-#: Provenance maps the name of each entry from a plug-in to the plug-in's module, version and
-#: SHA-256.
+#: The plug-ins behind a result: the name of each entry from a plug-in, mapped to the plug-in's
+#: module, version and SHA-256.
 Provenance = Mapping[str, Mapping[str, str]]
 
 
@@ -112,7 +113,7 @@ def describe_used(
     Args:
         topology: the `Topology` of the artifact or run.
         entry: the kind and name of the construction or algorithm; None for a topology.
-        arguments: the arguments of the entry, which may name constructions.
+        arguments: the values of the entry's arguments; some of them may be names of constructions.
     """
     used = [("family", topology.family)]
     if entry is not None:
@@ -160,7 +161,7 @@ def name_plugins(command: str, recorded: Iterable[Provenance]) -> str:
     """Return a starcast command line with an option ``--plugin`` for each recorded plug-in.
 
     A provenance names modules, not files. So a plug-in that is not loaded is assumed to be a file
-    or the folder of a pack in the working directory, unless it is a module in an installed package.
+    or a pack's folder in the working directory, unless it is a module in a package.
     """
     modules = [each["module"] for used in recorded for each in used.values()]
     names = dict.fromkeys(map(_name_plugin, modules))
@@ -343,7 +344,7 @@ def _absolute(name: str) -> Path:
         ) from None
 
 
-#: The function `load` with a cache, so that a process (such as a worker) loads the same names once.
+#: Like `load`, but a process, such as a worker, loads the same names only once.
 load_once = cache(load)
 
 
@@ -469,9 +470,9 @@ def _import_file(path: Path) -> None:
 
 
 def _claim_modules(path: Path) -> None:
-    """Make importable the modules that a plug-in imports from its folder.
+    """Make the modules importable that a plug-in file imports from its own folder.
 
-    Changed modules are removed from `sys.modules`, so that they are imported again.
+    If one of them has changed, all are removed from `sys.modules`, so that they are imported again.
 
     Raises:
         InputError: another loaded plug-in has a different module of the same name.
@@ -506,9 +507,9 @@ class PluginLoader:
     Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: for each plug-in, the module name and a list of files, each given by its path
-            relative to the plug-in's folder and its content. The list is empty for a module in a
-            package, which must be installed on the worker.
+        plugins: for each plug-in, the name of its module, or of the folder of a paper pack, and a
+            list of files, each given by its relative path and its content. The list is empty for a
+            module in a package, which must be installed on the worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]

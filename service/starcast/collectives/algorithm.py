@@ -93,8 +93,8 @@ class Algorithm(Entry):
             source. On a topology with switches, the schedule may have fewer rows.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees are used, or None if no construction builds these trees.
-        refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
-            defined for these arguments, or None if it is defined.
+        refusal: ``refusal(topology, arguments)`` returns a `Refusal` if the algorithm is not
+            defined for these arguments, and None if it is defined.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
             contains: 1 if there is a single source, or if one source represents all.
     """
@@ -109,9 +109,9 @@ class Algorithm(Entry):
 
     @property
     def split_argument(self) -> str | None:
-        """The name of the argument that splits the message, if the algorithm has one.
+        """The name of the argument that determines the number of units: segments or messages.
 
-        The name is ``segments`` or ``messages``; otherwise the result is None.
+        None if the algorithm has neither argument.
         """
         names = self.argument_names
         return next((name for name in names if name in ("segments", "messages")), None)
@@ -219,12 +219,12 @@ def algorithm(
     elsewhere: str = "",
     **foresight: Unpack[Foresight],
 ) -> Callable[[Function], Function]:
-    """Declare a function as an algorithm of a collective.
+    """Declare a function as an algorithm of a collective (used as a decorator).
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
-    `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
-    length. ``receiver`` follows from sender and port. The mapping may also contain ``tree``,
-    ``units``, ``packets``, ``symmetric`` and ``forest`` (see `schedule_from_columns`).
+    `Schedule`, or a mapping that `schedule_from_columns` accepts. The mapping has the columns
+    ``step``, ``sender``, ``port`` and ``unit`` of equal length, in a reduction also ``combine``,
+    and optionally ``receiver``, ``tree``, ``units``, ``packets``, ``symmetric`` and ``forest``.
 
     The functions in starcast itself return a `Draft` instead. On topologies with translations, the
     draft's root may be the identity; the schedule is then translated to the given root.
@@ -377,9 +377,10 @@ def schedule(
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (a node may send one
             packet and receive one packet in a step); by default the first port model that the
             algorithm declares.
-        root: label or rank of the root. For an allgather or alltoall, the root is the source that
-            represents all sources; the root is ignored if the schedule contains the rows of all
-            sources.
+        root: label or rank of the root; by default rank 0, which is the identity in topologies
+            with translations. In a symmetric schedule, the root is the source (in reductions, the
+            destination) that represents all others. The root is ignored if the schedule contains
+            the rows of all sources.
         **arguments: the arguments that the algorithm declares, by name, such as ``segments`` (per
             tree), ``messages`` or ``seed``. Of starcast's own algorithms, only ``forest`` has an
             argument without a default: ``base``.
@@ -472,7 +473,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     """Return the parameters of the schedule with the given id.
 
     In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
-    default and the root is the identity.
+    default and the root is the node of rank 0, here the identity.
 
     Raises:
         InputError: the id is malformed, or its topology, algorithm or another part is invalid.
@@ -502,7 +503,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
         algorithm,
         topology,
         # An expanded schedule has the rows of all sources, so its id contains no root; as with a
-        # short id, the root defaults to the identity.
+        # short id, the root is then the node of rank 0.
         0 if root.lower() == EXPANDED else topology.root(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

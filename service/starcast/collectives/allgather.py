@@ -2,7 +2,7 @@
 
 **In packets**: units that cross a link in the same step travel as one packet. A source's message is
 split into as many units as there are trees. Unit i travels down tree i, and crosses the links to
-level t in step t.
+level t in step t (in the one-port model, in sub-slots of step t).
 
 **In units** on S_n: a link carries one message per step. The schedule is *symmetric*: its rows are
 those of one source, the identity, which represents all sources. Sources do not conflict if and only
@@ -49,7 +49,7 @@ BaseTree = Annotated[
     str,
     Argument(
         "base",
-        "the single spanning tree whose dimensions change",
+        "the construction of the single spanning tree whose dimensions change",
         lambda _: "greedy",
         kind="construction",
         choices=single_trees,
@@ -59,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must contain: 1 or all endpoints."""
+    """Return the number of sources whose rows an allgather must contain: one or all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -69,7 +69,10 @@ def count_sources(topology: Topology, ports: str) -> int:
 def build_packets_of_all(
     topology: Topology, construction: str, ports: Ports, units_per_tree: int
 ) -> Draft:
-    """Return the allgather in which each source pipelines units down trees rooted at the source."""
+    """Return the allgather in which each source pipelines units down the trees built at the source.
+
+    The schedule contains the rows of all sources.
+    """
     parts = []
     units = 0
     for source in range(topology.endpoints):
@@ -82,7 +85,10 @@ def build_packets_of_all(
 
 
 def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draft:
-    """Return the allgather in which each source pipelines units down its translated trees."""
+    """Return the allgather in which each source pipelines units down the forest moved to it.
+
+    The forest is moved from its own root to the source by a translation.
+    """
     if count_sources(forest.topology, ports) == 1:
         draft = build_pipeline(forest, ports, units_per_tree, packets=True)
         return draft._replace(symmetric=True)
@@ -199,7 +205,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: entry ``c mod len(turns)`` is the number of rotations of message c.
+        turns: the numbers of rotations, which are applied to the messages in turn.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]

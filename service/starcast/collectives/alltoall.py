@@ -13,9 +13,10 @@ the number of messages per destination. No schedule is faster, and none has fewe
 Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
 docs/exact-alltoall.md describes the construction and the proof. In short, for M <= n-1:
 
-1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
-   steps. The path to a node enters each cycle of the node at one symbol, the *entry*. Entries are
-   chosen by a bipartite flow, so that no dimension is crossed too often.
+1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, receive their
+   messages in T_s steps (here T_s is not a start-up time). The path to a node enters each cycle of
+   the node at one symbol, the *entry*. Entries are chosen by a bipartite flow, so that no dimension
+   is crossed too often.
 2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the smallest
    node is that of the near-balanced tree, and the other paths are its rotations, so the n-1
    dimensions of a hop differ. The first groups cross their first dimensions in *idle cells* of the
@@ -100,9 +101,10 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
     """Return the schedule that sends the messages to each necklace in groups.
 
-    A node in k trees receives its M messages in M/k groups of k messages; message i is in group i
-    // k. A group leaves when the previous group has arrived. Necklaces are served in the order of
-    their distance, and necklaces at the same distance in the order of their lowest rank.
+    A node in k trees receives its M messages in M/k groups of k messages: group j, counted from 0,
+    has the messages jk to jk + k-1. A group leaves when the previous group has arrived. Necklaces
+    are served in the order of their distance, and necklaces at the same distance in the order of
+    their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -141,7 +143,7 @@ class Word(NamedTuple):
 
     Attributes:
         node: the rank of the message's destination.
-        message: the index of the message.
+        message: the index of the message among the messages to this destination, from 0.
         dimensions: the dimensions that the path crosses, from the root on.
     """
 
@@ -151,13 +153,13 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps of the exact alltoall, which serve the nodes of short necklaces.
+    """The first steps of the exact alltoall, in which nodes on short necklaces get their messages.
 
     Short necklaces have fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
-        steps: the steps in which each word crosses its dimensions, ascending from 1.
+        steps: for each word, the steps, numbered from 1, in which it crosses its dimensions.
         length: T_s, the number of first steps; 0 if there are no words.
         idle: int64 ``[n-1, a]``, for each of the dimensions 2..n, the first a steps in which no
             word crosses this dimension. Here a = T_s - ceil(h / (n-1)), where h is the number of
@@ -233,12 +235,12 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
 
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the steps in which the messages cross the dimensions of their words (list scheduling).
+    """Return, for each word, the steps in which its message crosses the dimensions.
 
-    In each step, each dimension is crossed by one of the words that must cross it next. This is the
-    word with the most remaining dimensions, or the first of these words if several are equal. A
-    word waits for only one dimension at a time. So serving the dimensions one by one gives the same
-    result as serving the words by the number of their remaining dimensions.
+    This is list scheduling: in each step, each dimension is crossed by one of the words that must
+    cross it next, namely by the word with the most remaining dimensions (the first such word on
+    ties). A word waits for only one dimension at a time. So serving the dimensions one by one gives
+    the same result as serving the words by the number of their remaining dimensions.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -263,7 +265,8 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 def internal_error(what: str) -> StarcastError:
     """Return an error for a state that the proof in docs/exact-alltoall.md shows to be impossible.
 
-    The argument ``what`` describes the state as a clause.
+    Args:
+        what: a clause that describes the state.
     """
     return StarcastError(
         f"the exact alltoall cannot be built: {what}",
@@ -370,7 +373,7 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return paths to the full necklaces of S_n, taken from the near-balanced tree."""
+    """Return a shortest path to each full necklace of S_n, taken from the near-balanced tree."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
@@ -426,11 +429,11 @@ def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> 
 def _serve_full_necklaces(
     topology: Topology, full: FullNecklaces, opening: Opening, messages: int, total: int
 ) -> Iterator[Columns]:
-    """Yield the rows for the full necklaces; after the opening, each step is one hop of a group.
+    """Yield the rows for the full necklaces, in batches.
 
-    A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
-    first dimensions in idle cells of the opening. The parameters are those of `_build_round` and
-    ``opening``, the plan of the opening.
+    A group is one message to each of the n-1 nodes of a necklace. In each step after the opening,
+    one group moves by one hop. The first groups cross their first dimensions in idle cells of the
+    opening. The parameters are those of `_build_round` and ``opening``, the plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -482,7 +485,7 @@ def _delay(rows: Columns, rounds: int, topology: Topology) -> Columns:
 
     Args:
         rows: the rows of the round.
-        rounds: the number of earlier rounds, each with n-1 messages per node pair.
+        rounds: the number of earlier rounds, each with n-1 messages per destination.
         topology: the star graph.
     """
     step = rows.step + rounds * topology.distance_sum

@@ -47,8 +47,9 @@ _NODES = ("sender", "receiver")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: A table of all labels takes 4 bytes per node and symbol. It is used to rank at least `_FEW`
-#: labels, in topologies of at most `_TABLE` nodes. Otherwise labels are ranked one by one.
+#: A table of all labels takes 4 bytes per node and symbol. In topologies with translations, it is
+#: used only to rank at least `_FEW` labels, and only if there are at most `_TABLE` nodes. Otherwise
+#: labels are ranked one by one.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -258,8 +259,8 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
     """Return the smallest number of units that the collective can have with the given rows.
 
     The result may exceed the largest unit number in the rows plus one: units from a node to itself
-    have numbers, but no rows. A message has at least one unit, so that a schedule without rows is
-    not complete.
+    have numbers, but no rows. Without rows, each message still has one unit, so that an empty
+    schedule does not count as complete.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1
@@ -344,7 +345,7 @@ class _Reader:
         head = next((line for line in lines_read if line.strip()), "")
         reader = csv.reader(
             chain([head], lines_read),
-            # Spreadsheet programs use the separator of the user's country.
+            # Spreadsheet programs write commas or semicolons, depending on the user's country.
             delimiter=max(",;\t", key=head.count),
             skipinitialspace=True,
             strict=True,

@@ -1,12 +1,12 @@
-"""One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
+"""One-port broadcasts: optimal ones from records, and those that inform substars by doubling.
 
 **Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
 These broadcasts are rooted at the identity and translated to other roots.
 
-**Substar doubling** on S_{n,k} informs larger and larger substars (docs/records.md has the proof).
-The substar A_j has the nodes that agree with the root at the positions j+1..k. A_1 is a complete
-graph, in which the number of informed nodes doubles in each round. Let r_j be the root's symbol at
-position j. Then, for j = 2..k:
+**Substar doubling** on S_{n,k} informs larger and larger substars. The proof is in
+docs/records/one-port-broadcast.md. The substar A_j has the nodes that agree with the root at the
+positions j+1..k. A_1 is a complete graph, in which the number of informed nodes doubles in each
+round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
 
 * Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
   exactly once.
@@ -64,9 +64,9 @@ class _Turns(NamedTuple):
 
     Attributes:
         own: the number of rounds in which the centre sends within the complete graph. Afterwards,
-            the centre sends over its other links.
-        rounds: the number of rounds until all nodes are informed and the centre has also sent over
-            its other links.
+            the centre sends over its links to other nodes.
+        rounds: the number of rounds until all nodes of the complete graph are informed and the
+            centre has sent over its links to other nodes.
     """
 
     own: int
@@ -96,7 +96,7 @@ def _round_in_clique(number: _Integers, own: int) -> _Integers:
 def _sender_in_clique(number: _Integers, own: int) -> _Integers:
     """Return the number of the node that informs node ``number`` of a complete graph.
 
-    Node 0, the centre, has the message from the start and sends in the rounds 1 to ``own``.
+    Node 0, the centre, has the message at the start and sends in the rounds 1 to ``own``.
     """
     active = 2**own - 1
     late = number - (active << _log2(_doublings(number, own)))
@@ -104,11 +104,11 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return a number whose binary logarithm, rounded down, counts the doublings before a node.
+    """Return a number whose binary logarithm, rounded down, is the number of earlier doublings.
 
     Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
-    sends. In each later round, the number of informed nodes except the centre doubles. The
-    logarithm is the number of complete doublings before node ``number`` is informed.
+    sends. In each later round, the number of informed nodes except the centre doubles. An earlier
+    doubling is such a round before the round in which node ``number`` is informed.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -122,7 +122,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return when each node of S_{n,k} is informed in substar doubling, and by which node.
+    """Return, for each node of S_{n,k}, which node informs it in substar doubling, and when.
 
     Returns:
         Two arrays, int64 ``[nodes]`` each: the rank of the node that informs each node, and the
@@ -232,11 +232,13 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return transmissions that inform one node of a substar for each possible first symbol.
+    """Return the transmissions within the root's substar when S_size is divided into substars.
 
-    Nodes are numbered in the order in which they are informed. Node 0 is informed at the start.
-    Transmission i, from 0, informs node i + 1, whose first symbol is node 0's symbol at position
-    i + 2. In each round all informed nodes send, until all symbols are used.
+    A substar is the set of nodes with the same symbol at position ``size``. For each of the other
+    symbols, the transmissions inform one node that begins with this symbol. Nodes are numbered in
+    the order in which they are informed; node 0 is informed at the start. Transmission i, from 0,
+    informs node i + 1, whose first symbol is node 0's symbol at position i + 2. In each round all
+    informed nodes send, until all symbols are used.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []

@@ -40,7 +40,7 @@ _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The trees assigned to all copies, by message; arrays are int64 ``[messages * copies]``.
+    """The tree of each copy, sorted by message; arrays are int64 ``[messages * copies]``.
 
     Attributes:
         message: the number of each copy's message, from 0.
@@ -58,7 +58,7 @@ class Assignment(NamedTuple):
 def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
     """Assign copies to trees in turn: copy a of message j to tree (j * copies + a) mod trees.
 
-    There must not be more copies of a message than trees.
+    The number of copies per message must not exceed the number of trees.
     """
     number = np.arange(messages * copies)
     largest = ceil_div(messages * copies, trees)
@@ -73,9 +73,9 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> None:
     """Declare the broadcast that sends copies down the edge-disjoint trees of a construction.
 
-    Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies the
-    broadcast takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d,
-    too, the paths to a node in different trees have no internal node in common.
+    Unit q = 0, 1, .. of a tree crosses the links to level l in step q + l. With M messages in x
+    copies the broadcast takes ceil(Mx / trees) + height - 1 steps, because all trees have the same
+    height. On Q_d, too, the paths to a node in different trees have no internal node in common.
     """
 
     @algorithm(
@@ -125,7 +125,7 @@ def _build_allgather(
 
 
 def hop_numbers(forest: Forest) -> Ranks:
-    """Return the position of each node in the depth-first traversal of each tree.
+    """Return each node's position in a depth-first traversal (preorder) of each tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
     that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and these
@@ -197,8 +197,8 @@ def _build_scatter(
 
     Units never wait on their paths (section 4.5). The paper uses all n-1 trees. If only x of them
     are used, `assign_copies` chooses them. A tree with s units takes s steps if, for each i, the
-    i-th unit from the end goes to a node on level i or lower. The tests verify this condition for
-    n = 2..8, every number of copies x and every number of messages M. Then the schedule takes
+    i-th unit from the end goes to a node on a level of at most i. The tests verify this condition
+    for n = 3..8, every number of copies x and every number of messages M. Then the schedule takes
     ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)
@@ -213,10 +213,11 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
     """Assign the copies for each destination to trees whose loads differ by at most one.
 
     Most nodes are on necklaces of n-1 nodes. In such a necklace, the node with the lowest rank uses
-    the x trees in which this node has the lowest levels (the lower tree on ties). The other nodes
-    use the rotated trees, in which these nodes have the same levels. So a necklace adds the same
-    load to each tree, level by level. The few nodes on shorter necklaces, which begin with 1, are
-    assigned to trees in turn, with all copies of a message in consecutive trees.
+    the x trees in which this node has the smallest levels (on ties, the tree with the smaller
+    index). The other nodes use the rotated trees, in which these nodes have the same levels. So a
+    necklace adds the same load to each tree, level by level. The few nodes on shorter necklaces,
+    which begin with 1, are assigned to trees in turn, with all copies of a message in consecutive
+    trees.
     """
     nearest, short = _nearest_trees(forest, levels, copies)
     tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
@@ -232,7 +233,9 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return, for each node on a full necklace (n-1 nodes), the trees in which its level is lowest.
+    """Return, for each node on a full necklace, the trees in which the node's level is smallest.
+
+    A full necklace has n-1 nodes.
 
     Returns:
         Two arrays: the trees, int64 ``[copies, nodes]``, with meaningless entries for all other
@@ -249,7 +252,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source: messages times copies times the level sum of a tree."""
+    """Return the number of rows per source: messages * copies * sum of the levels in one tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 

@@ -7,8 +7,9 @@ the largest remaining distance go first. `starcast.collectives.matching` chooses
 of each step. In the one-port model, the links of a step are a maximum matching of senders with
 receivers.
 
-Switches send and receive like other nodes. At the end, rows that deliver a unit to a switch that
-does not pass it on are removed.
+Switches receive and pass on units like other nodes, but in the one-port model they may use any
+number of links in a step. At the end, rows that deliver a unit to a switch that does not pass it on
+are removed.
 
 The number of steps is not known in advance. Small schedules are therefore built several times with
 different random numbers, and the schedule with the fewest steps is used; building ends early if a
@@ -46,8 +47,8 @@ _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
 #: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
-#: A function of the rows, random state and goal, which appends steps until the goal (a number of
-#: rows) is reached.
+#: ``take_steps(rows, random_state, goal)`` appends steps to the rows until there are at least
+#: ``goal`` rows.
 _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 
 
@@ -101,7 +102,11 @@ def _capacities(topology: Topology) -> NDArray[np.int64]:
 
 
 def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
-    """Return, for each node, an upper bound on the units that it sends per step, ``[nodes]``."""
+    """Return an upper bound on the number of units that each node sends (or receives) per step.
+
+    Returns:
+        int ``[nodes]``.
+    """
     if ports == "all":
         return topology.node_capacities
     one = np.full(topology.nodes, topology.largest_capacity)
@@ -266,7 +271,7 @@ def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, se
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; without translations, the mean, rounded up."""
+    """Return the number of rows per source; without translations, the rounded-up mean."""
     sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 
@@ -279,7 +284,7 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    # Sources begin with different destinations, so that their units do not meet at one link.
+    # The i-th units of all sources have different destinations, so that fewer wait for one link.
     chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

@@ -4,10 +4,10 @@ The functions are compiled if numba is installed, and run as Python functions ot
 give the same rows: all numbers are integers, and the random numbers come from `draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
-sender has and its receiver lacks, and no unit goes twice to the same receiver. A link of capacity c
-carries up to c units. Among the first few suitable units found, a link takes the unit that the
-fewest nodes have. In the one-port model, the links of a step are a matching of senders with
-receivers.
+sender has and its receiver lacks, if there is one, and no unit goes twice to the same receiver. A
+link of capacity c carries up to c units. Among the first few suitable units found, a link takes the
+unit that the fewest nodes have. In the one-port model, the links of a step are a matching of
+senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
 takes, among the waiting units that it brings nearer to their destinations, the unit with the
@@ -186,8 +186,8 @@ def _exchange(
 ) -> bool:
     """Find a unit for an idle link to a node if the link's sender has no unit that the node lacks.
 
-    The idle link takes over the unit that another link carries to the node in this step, if the
-    sender on the other link can send a different unit instead.
+    The idle link takes over a unit that another link carries to the node in this step, if the
+    sender of the other link can send a different unit instead.
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
@@ -247,8 +247,8 @@ def _receive(
 class Pairing(NamedTuple):
     """The matching of senders with receivers in a one-port step.
 
-    Nodes are matched with neighbours: receivers with senders when spreading, senders with receivers
-    when routing.
+    Each node is matched with a neighbour, its partner: when spreading, a receiver with a sender;
+    when routing, a sender with a receiver.
 
     Attributes:
         possible: bool ``[nodes, ports]``, whether a node can be matched with each neighbour.
@@ -259,7 +259,7 @@ class Pairing(NamedTuple):
             that sorting the keys puts large weights first.
         scratch: int32 ``[4, nodes]``, workspace of `_match`; its row 0 is -1 between calls.
         is_done: bool ``[2, nodes]``, whether each endpoint was already matched in this step: row 0
-            as a node, row 1 as a partner.
+            for matches of the node itself, row 1 for matches as the partner of another node.
         is_used: bool ``[nodes, ports]``, whether each link was already used in this step.
     """
 
@@ -563,9 +563,9 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the furthest destination among those that wait for a link, or -1.
+    """Return a unit with the furthest destination among those that wait for a link, else -1.
 
-    The result is -1 if no unit waits for the link.
+    The link leaves ``node`` through the port with the index ``slot``.
     """
     left = waiting.longest[node, slot]
     while left > 0 and waiting.first[node, slot, left] < 0:
@@ -609,7 +609,8 @@ def route(
 ) -> None:
     """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
 
-    The parameters are those of `spread`, but ``waiting`` replaces ``held``.
+    The parameters are those of `spread`, but ``waiting``, the lists of waiting units, replaces
+    ``held``; it is modified in place.
     """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)

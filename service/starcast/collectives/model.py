@@ -38,7 +38,8 @@ PORT_MODELS = {"all": "all-port", "one": "one-port"}
 #: and about 60 more during sorting, so a machine with 16 GB can build a schedule of this size.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
-#: Collectives whose units are numbered by destination or, in a gather, by source.
+#: Collectives in which each unit goes from one source to one destination. The unit's number encodes
+#: the destination or, in a gather, the source.
 ADDRESSED = ("scatter", "gather", "alltoall")
 
 
@@ -76,7 +77,8 @@ class Schedule(Displayable):
         collective: one of `COLLECTIVES`.
         algorithm: the name of the algorithm that built the schedule.
         ports: the port model: ``all`` or ``one``.
-        units: the number of units; in a symmetric schedule, the number of units of one source.
+        units: the number of units; in a symmetric schedule, those of one source (in reductions, of
+            one destination).
         packets: True if a directed link may carry several units per step, as one packet (Tseng &
             Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
         step: int32, the step in which the unit crosses the link, from 1.
@@ -314,7 +316,7 @@ class Schedule(Displayable):
 
     @property
     def _units_per_node(self) -> int:
-        """The number of units per node if a unit's number encodes a node, else 0."""
+        """The number of units per node in `ADDRESSED` collectives, else 0."""
         return self.units // self.topology.endpoints if self.collective in ADDRESSED else 0
 
     def __len__(self) -> int:

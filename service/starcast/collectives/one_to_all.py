@@ -1,7 +1,7 @@
 """Broadcast and scatter, in which one root sends to all other nodes, down the trees of a forest.
 
-**Broadcast**: the root's message reaches every node. This message is split into units. Each tree is
-a pipeline, in which unit j follows unit j-1.
+**Broadcast**: the root's message, split into units, reaches every node. Each tree is a pipeline, in
+which unit j follows unit j-1.
 
 **Scatter**: the root sends separate messages to every other node. The scatter trees of Fragopoulou
 & Akl 1993 (sections 5 and 6) differ in the sizes of the root's subtrees. With Rule 5, a scatter
@@ -68,7 +68,7 @@ def build_pipeline(
 def build_rounds(
     topology: Topology, parent_port: NDArray[np.uint8], rounds: NDArray[np.integer[Any]]
 ) -> Draft:
-    """Return a one-port broadcast of one unit, given the sender and the round for each node.
+    """Return the one-port broadcast of one unit in which each node is informed in a given round.
 
     Args:
         topology: the topology on which the unit travels.
@@ -128,9 +128,9 @@ def sizes_of_earlier_siblings(
 
 
 def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
-    """Return, for each node of a tree, the sum of the values on its path from the root.
+    """Return, for each node of a tree, the sum of the values on the path from the root to it.
 
-    The value of the node is included, and the value of the root is not.
+    The sum includes the node's own value, but not the root's.
 
     Args:
         parents: the parent of each node, int32 ``[nodes]``.
@@ -318,7 +318,7 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return why perfectly balanced trees cannot share messages equally; None if they can."""
+    """Return why messages cannot be divided equally among perfectly balanced trees, or None."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

@@ -74,11 +74,12 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 def build_allreduce(spread: Schedule) -> Schedule:
     """Return the allreduce that executes ``spread`` reversed (the first part), then forwards.
 
-    ``spread`` is an allgather or a broadcast. A broadcast may begin before the first part, a
-    reduce, has ended: the root sends the units in the order in which it completes their sums. The
-    broadcast starts in the earliest step for which every sum is complete in time and the two parts
-    do not conflict. They conflict if, in some step, both use a link that carries only one unit, or
-    if, in the one-port model, an endpoint sends in both or receives in both.
+    ``spread`` is an allgather or a broadcast. An allgather begins after the first part, a
+    reduce-scatter, has ended. A broadcast may begin before the first part, a reduce, has ended: the
+    root sends the units in the order in which it completes their sums. The broadcast starts in the
+    earliest step for which every sum is complete in time and the two parts do not conflict. They
+    conflict if, in some step, both use a link that carries only one unit, or if, in the one-port
+    model, an endpoint sends in both or receives in both.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns

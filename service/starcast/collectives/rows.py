@@ -14,7 +14,7 @@ from starcast.trees import Forest
 
 
 class Columns(NamedTuple):
-    """The rows of a schedule in any order, as the columns of `Schedule`.
+    """The rows of a schedule, in any order, as columns; `Schedule` documents the columns.
 
     Only reductions have the column ``combine``.
     """
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
     def along_one_tree(
         cls, step: Integers, sender: Integers, port: Integers, receiver: Integers, unit: Integers
     ) -> "Columns":
-        """Return rows whose units all travel along the tree with the number 0."""
+        """Return rows whose units all travel along tree 0."""
         tree = np.zeros(len(unit), dtype=np.uint8)
         # Building a schedule takes less memory with the final dtypes.
         step, unit = np.asarray(step, dtype=np.int32), np.asarray(unit, dtype=np.int32)
@@ -78,7 +78,9 @@ def route_units(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Return the rows of units that travel from the root, without waiting, each to one destination.
+    """Return the rows of units, each of which travels from the root to one destination.
+
+    Units never wait on their paths.
 
     Args:
         forest: the trees whose paths the units take.
@@ -279,7 +281,7 @@ def expand_rows(
         units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
-    # Unit numbers of all sources may need int32; the column ``combine`` stays bool.
+    # All columns become int32, which unit numbers may need, except ``combine``, which stays bool.
     expanded = rows.apply(
         lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
     )

@@ -1,7 +1,8 @@
 """Algorithms for comparison: rings, recursive doubling, and pipelines along any forest.
 
 The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
-searches for on other topologies; recursive doubling needs a hypercube. Records are stored search
+searches for on other topologies; recursive doubling needs a hypercube. The algorithm
+``hamiltonian-decomposition`` uses the link-disjoint cycles in records, which are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
 with constructions of the papers. Since the trees of any forest may share links, units that cross a
 link in the same step travel as one packet.
@@ -40,11 +41,11 @@ def rotate_messages(
     messages: int,
     ports: Ports = "all",
 ) -> list[Columns]:
-    """Return the rows that send messages of all sources along a cycle.
+    """Return the rows that send messages of all sources along a Hamiltonian cycle.
 
     One-port: every message travels all the way round the cycle. All-port: every message travels in
-    both directions, and reaches half of the nodes in each direction; the longer half alternates
-    between the directions from message to message.
+    both directions, and reaches half of the other nodes in each direction; the longer half
+    alternates between the directions from message to message.
 
     Args:
         topology: the topology that contains the cycle.
@@ -107,11 +108,11 @@ def _missing_cycle(topology: Topology) -> str | None:
     if topology.nodes < 3:
         return "a cycle has at least three nodes"
     if topology.endpoints < topology.nodes:
-        return "switches own no messages to pass along a cycle"
+        return "its switches have no messages of their own to pass along a cycle"
     if topology.family in ("star", "hypercube") or find_hamiltonian_cycle(topology) is not None:
         return None
     if topology.nodes > MAX_NODES:
-        return f"Hamiltonian cycles are only searched for on up to {MAX_NODES:,} nodes"
+        return f"starcast searches for Hamiltonian cycles only on up to {MAX_NODES:,} nodes"
     return "no Hamiltonian cycle was found"
 
 
@@ -131,7 +132,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build recursive doubling: in each step, neighbours across a dimension exchange all messages.
+    """Build recursive doubling: in each step, neighbours across a dimension exchange all they have.
 
     The message of a source travels down its binomial tree, across one dimension per step.
     """
@@ -226,7 +227,7 @@ def _build_broadcast(
 
 
 def _allgather_construction(topology: Topology, ports: str, arguments: Arguments) -> str | None:
-    """Return the construction ``base``, or None if the rows of all sources have no common trees."""
+    """Return the construction ``base``; None if each source has its own trees in the schedule."""
     return str(arguments["base"]) if allgather.count_sources(topology, ports) == 1 else None
 
 

@@ -17,8 +17,8 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: Maximum number of directed links up to which the table of all neighbours is kept, because a
-#: look-up of a few neighbours is much faster than a computation.
+#: Maximum number of directed links of a topology whose table of all neighbours is kept, because
+#: looking up a few neighbours is much faster than computing them.
 _MAX_KEPT = 2**15
 
 #: Maximum number of breadth-first searches for a diameter or a centre. Most networks need fewer
@@ -34,8 +34,8 @@ ValueReader = Callable[[Integers, slice], Integers]
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
     """Return a function that reads the values of an array at the neighbours of a chunk of nodes.
 
-    The function takes an array over all nodes and a chunk. It keeps the neighbours of the last
-    chunk, because callers read several arrays per chunk.
+    The function takes an array over all nodes and a chunk, which is a slice of ranks. It keeps the
+    neighbours of the last chunk, because callers read several arrays per chunk.
 
     Args:
         neighbour_ranks: returns the ranks of the neighbours of the nodes in a chunk.
@@ -91,8 +91,8 @@ class Topology(Displayable, ABC):
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
     capacity_unit: float = 1.0
-    #: Whether the table of neighbours is kept if it is small. Topologies of plug-ins do not keep
-    #: it, because another topology may have the same spec later.
+    #: Whether the table of neighbours is kept, by spec, if it is small. False for topologies of
+    #: plug-ins, because a plug-in may later define another topology with the same spec.
     _keeps_tables: bool = False
 
     @property
@@ -130,7 +130,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether all neighbours are cached in a table, as in small topologies of some families."""
+        """Whether the table of all neighbours is cached; see `_keeps_tables`."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -184,9 +184,9 @@ class Topology(Displayable, ABC):
         return int(self.distances(root)[: self.endpoints].sum(dtype=np.int64))
 
     def centre(self) -> int:
-        """Return the rank of the centre, the endpoint with the smallest maximum distance to others.
+        """Return the rank of the endpoint whose maximum distance to other endpoints is smallest.
 
-        If several endpoints share this distance, the lowest rank is returned. In a topology with
+        If there are several such endpoints, the lowest rank is returned. In a topology with
         translations, all nodes are equivalent, and the result is 0.
 
         Raises:
@@ -204,7 +204,8 @@ class Topology(Displayable, ABC):
     def _centre(self) -> int | None:
         """The rank of the centre, or None if finding it needs too many searches.
 
-        A search from one node bounds the eccentricities of all others (Takes & Kosters 2013).
+        A search from one node bounds the eccentricities (maximum distances) of all others (Takes &
+        Kosters 2013).
         """
         if self.has_translations:
             return 0
@@ -238,7 +239,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of each port, uint8 ``[256]``; 0 at all other indices."""
+        """Return the reverse port of each port, uint8 ``[256]``, by port; 0 at other indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -323,7 +324,7 @@ class Topology(Displayable, ABC):
         return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across the port given for the node, int32 ``[count]``.
+        """Return the neighbours of nodes, each across its own port, int32 ``[count]``.
 
         Args:
             ports: the port of each node, uint8 ``[count]``.
@@ -503,8 +504,9 @@ def known_diameter(topology: Topology) -> int | None:
 def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
-    All outputs that show a topology select from these properties. In a network that is too large to
-    compute all distances, the values that depend on distances are None.
+    All outputs that show a topology select from these properties. If a network is too large to
+    compute its diameter, or the distances of all pairs of nodes, the properties that need them are
+    None.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None
@@ -583,7 +585,8 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # At a port without a link, a node is its own neighbour, so the loop may have found such a port.
+    # If sender and receiver are equal, the loop may have found a port without a link: there a node
+    # is its own neighbour.
     ports[sender == receiver] = 0
     return ports
 

@@ -109,7 +109,7 @@ class NodeArray:
             self._fill(chunk, rows[chunk])
 
     def part(self, ranks: slice) -> NDArray[Any]:
-        """Return the values of the nodes in one chunk, given as a slice of complete blocks."""
+        """Return the values of the nodes in a slice of ranks that consists of complete blocks."""
         size = self._size
         out = np.empty(((ranks.stop - ranks.start) // size, size), dtype=self.dtype)
         self._fill(slice(ranks.start // size, ranks.stop // size), out)
@@ -145,8 +145,9 @@ class Neighbours(NodeArray):
         if self._is_residual:
             out[:] = np.take_along_axis(self._first[chunk], self._new_symbol[smaller], axis=1)
         else:
-            # The first symbol is exchanged with the same position in all blocks. With numpy's
-            # default mode, "raise", `take` would fill a buffer and copy it into `out`.
+            # The port exchanges two symbols, so the index of the new first symbol does not depend
+            # on `smaller`. With numpy's default mode, "raise", `take` would fill a buffer and copy
+            # it into `out`.
             np.take(self._first[chunk], self._new_symbol[0], axis=1, out=out, mode="clip")
         out += np.take(self._patterns, smaller, axis=0)
 
@@ -280,12 +281,12 @@ class Distances(_Relabelling):
     Map each position to the root's position with the same symbol. This mapping has c closed cycles,
     of which f are fixed points, and beta symbols of the label are not in the root. The distance is
     k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in the first
-    symbol.
-    This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
+    symbol. This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
     docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
 
-    Cycles within the prefix are counted once per block. All other paths through the prefix start
-    and end in the suffix. Together with the pattern they form the other cycles.
+    Cycles within the prefix are counted once per block. All other paths through the prefix lead
+    from a symbol that the prefix lacks to a position of the suffix or, if k < n, out of the label.
+    Together with the pattern, these paths form the other cycles.
     """
 
     dtype = np.uint8
@@ -375,7 +376,8 @@ def _through_prefix(
         Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
         the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
         symbols]``, has for each symbol that the prefix lacks the suffix position, counted from 0,
-        at which the path from this symbol leaves the prefix.
+        at which the path from this symbol leaves the prefix; a number beyond the suffix means that
+        the path leaves the label.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

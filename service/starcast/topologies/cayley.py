@@ -27,10 +27,10 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits of residues in labels. If there are enough digits, a residue has only one digit.
+#: The digits of residues in labels. If all residues are below 36, each has a single digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: The maximum size of a subgroup, because all elements are kept in memory.
+#: The maximum size of a subgroup, because the ranks of all its elements are kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 
@@ -135,7 +135,7 @@ class EvenPermutations(Permutations):
 
 
 class SignedPermutations(Permutations):
-    """The permutations of 1..n with a sign per symbol; in labels, -1 is ``a``, -2 is ``b``, ...
+    """The permutations of 1..n with a sign for each symbol; in labels, -1 is ``a``, -2 is ``b``, ..
 
     A negative position in a generator changes the sign of the symbol that it moves.
     """
@@ -177,7 +177,8 @@ class SignedPermutations(Permutations):
     def inverse(self, element: Elements) -> Elements:
         """Return the inverse of a group element.
 
-        For each signed symbol s at position p, the inverse has p, with the sign of s, at |s|.
+        For each signed symbol s at position p, the inverse has p, with the sign of s, at position
+        |s|.
         """
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
@@ -313,8 +314,8 @@ class Subgroup(Permutations):
         generators: the generators, as elements of ``whole``.
 
     Raises:
-        InputError: the generators generate too many elements. The elements are generated when they
-            are first needed, so this error is raised only then.
+        InputError: the generators generate too many elements. This error is not raised before the
+            elements are first needed.
     """
 
     whole: Permutations | Residues
@@ -564,7 +565,7 @@ def _inverse(group: Group, generator: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) -> Ranks:
-    """Return the neighbours across a generator's port, int32 ``[count]``."""
+    """Return the ranks of the products x∘g, for nodes x and a generator g, int32 ``[count]``."""
     return group.ranks(group.product(group.elements(ranks), np.array(generator)))
 
 

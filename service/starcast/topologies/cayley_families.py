@@ -197,7 +197,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus, which move by one in either direction of a dimension."""
+    """Return the generators of a torus, which move by one step along a dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -223,7 +223,7 @@ def complete(n: int) -> CayleyGraph:
 @family(
     "circulant", pattern=r"Circ(\d+),(\d+)(?:,(\d+))?(?:,(\d+))?", source="Elspas & Turner 1970",
     noun="circulant graphs", sizes=range(3, 10_001),
-    spelling="Circ12,1,3 for a circulant graph (the nodes and up to three steps)",
+    spelling="Circ12,1,3 for a circulant graph (the number of nodes, then one to three steps)",
 )  # fmt: skip
 def circulant(n: int, *steps: int) -> CayleyGraph:
     """Return the graph in which node i is linked to i+s and i-s, modulo n, for every step s."""
@@ -242,7 +242,7 @@ def circulant(n: int, *steps: int) -> CayleyGraph:
     spelling="HX3x4 or HX3x4x5 for a HyperX network", group="residues",
 )  # fmt: skip
 def hyperx(*sides: int) -> Generators:
-    """Return the generators of a HyperX network, which move any distance in one dimension."""
+    """Return the generators of a HyperX network, which move any distance along a dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

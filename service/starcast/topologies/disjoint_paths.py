@@ -13,7 +13,7 @@ from itertools import pairwise
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 
-#: A side of a node, which is its entry or its exit.
+#: A side of a node: the node's rank, and `_ENTRY` or `_EXIT`.
 _Side = tuple[int, bool]
 _ENTRY, _EXIT = False, True
 
@@ -21,9 +21,9 @@ _ENTRY, _EXIT = False, True
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
-    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A
-    computation for every target shows that in S_3 to S_6 this bound also holds for paths of minimum
-    total length.
+    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A computation
+    for all targets showed that in S_3 to S_6 this bound also holds for paths of minimum total
+    length.
 
     Args:
         topology: the topology that contains the two nodes.

@@ -66,7 +66,7 @@ def family(
     sizes: range | None = None,
     switches: str = "",
 ) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of topologies: Cayley graphs, or graphs given by their links.
+    r"""Declare a function as a family of Cayley graphs or of graphs that are given by their links.
 
     The function is called with the numbers in a spec. If it returns links, these are pairs of
     labels, or an array ``[links, 2]``. A link may occur several times, in either direction. Ports
@@ -99,8 +99,8 @@ def family(
             switch.
 
     Raises:
-        InputError: the name is taken, an option is malformed, or the pattern matches specs of
-            other families.
+        InputError: the name is taken, an option is malformed, or the pattern matches specs of a
+            built-in family.
     """
 
     def decorate(function: Function) -> Function:
@@ -165,7 +165,13 @@ def family(
 
 
 def _read_values(built: Any, spec: str) -> Any:
-    """Return the generators or links that a family's function has returned or yields, as a list."""
+    """Return the generators or links from a family's function as a list.
+
+    A result that is not iterable is returned unchanged.
+
+    Raises:
+        LimitError: there are more than `MAX_LINKS` values.
+    """
     values = list(islice(built, MAX_LINKS + 1)) if isinstance(built, Iterable) else built
     if isinstance(values, list) and len(values) > MAX_LINKS:
         raise LimitError(
@@ -302,6 +308,7 @@ def topology(spec: str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        LimitError: the topology has more than `MAX_LINKS` links, or does not fit into memory.
         UnavailableError: the spec is that of a network, and the server of an open lab is not
             running.
 

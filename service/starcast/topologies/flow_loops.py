@@ -61,7 +61,7 @@ def push_flow(
         if not is_reached or total >= limit:
             return total
         # From here on, `queue` contains the links of a path to the target; `turn` contains the next
-        # link of each node.
+        # link to try into each node.
         length, node = 0, target
         while total < limit:
             if supply[node] > 0:

@@ -168,7 +168,8 @@ class FlowNetwork:
         given = np.ones(shape, dtype=np.int64) if capacities is None else capacities
         self._arcs = Arcs.of(topology)
         self._ends = np.arange(topology.nodes).repeat(topology.port_count)
-        # The directed link that enters a node at a port leaves the other end over the twin's port.
+        # `capacities` is indexed by the node that a link leaves, `_capacity` by the node that it
+        # enters.
         capacity = given.T.reshape(-1)[self._arcs.twins].astype(np.int64)
         self._capacity = np.where(self._arcs.tails == self._ends, 0, capacity)
         self._has_unit_links = capacities is None
@@ -185,8 +186,9 @@ class FlowNetwork:
             scale: the factor by which all capacities are multiplied.
 
         Returns:
-            The flow, and the nodes from which no further flow can reach the target, bool
-            ``[nodes]``. If the flow is below the limit, these nodes are one side of a minimum cut.
+            The total flow, and a mask of the nodes from which no further flow can reach the target,
+            bool ``[nodes]``. If the flow is below the limit, these nodes are one side of a minimum
+            cut.
         """
         from starcast.support.optional_numba import as_workspace  # noqa: PLC0415 - loads numba
         from starcast.topologies.flow_loops import push_flow  # noqa: PLC0415

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: The maximum number of nodes in searched topologies. On a larger topology, an allgather along the
-#: cycle would have too many rows.
+#: The maximum number of nodes of a topology that is searched. On a larger topology, an allgather
+#: along the cycle would have too many rows.
 MAX_NODES = 10_000
 #: The maximum number of steps of a search is a constant plus a number of steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
@@ -27,8 +27,8 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
     """Return the ports along a Hamiltonian cycle from rank 0, including the link back to rank 0.
 
     Returns:
-        uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, or
-        if the search found no cycle, although a cycle may exist.
+        uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, if
+        a node has fewer than 2 links, or if the search found no cycle, although a cycle may exist.
     """
     if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
         return None

@@ -68,7 +68,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
 @family(
     "arrangement", pattern=r"A(\d+),(\d+)", source="Day & Tripathi 1992",
     noun="arrangement graphs", sizes=range(2, 36),
-    spelling="A5,2 for an arrangement graph (k of n symbols, n at most 35)",
+    spelling="A5,2 for an arrangement graph (n,k: labels of k of the n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
     """Yield the links between arrangements (k of n symbols) that differ in one position."""
@@ -101,12 +101,13 @@ def crossed_cube(d: int) -> LabelPairs:
 @family(
     "de-bruijn", pattern=r"DB(\d+),(\d+)", source="Bermond & Peyrat 1989",
     noun="de Bruijn graphs", sizes=range(2, 37),
-    spelling="DB2,4 for a de Bruijn graph (words of 4 from 2 symbols)",
+    spelling="DB2,4 for a de Bruijn graph (words of length 4 over 2 symbols)",
 )  # fmt: skip
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
     """Yield the links of a de Bruijn graph, from each word to its shifts.
 
-    A shift of a word lacks the word's first symbol and ends in an additional symbol.
+    A shift of a word lacks the word's first symbol and ends in an additional symbol. A word is not
+    linked to itself.
     """
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -119,13 +120,13 @@ def de_bruijn(symbols: int, length: int) -> LabelPairs:
 
 @family(
     "kautz", pattern=r"KZ(\d+),(\d+)", source="Bermond & Peyrat 1989", noun="Kautz graphs",
-    sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of 3 from 2+1 symbols)",
+    sizes=range(2, 36), spelling="KZ2,3 for a Kautz graph (words of length 3 over 2+1 symbols)",
 )  # fmt: skip
 def kautz(degree: int, length: int) -> LabelPairs:
-    """Yield the links of a Kautz graph, from words to shifts, without equal adjacent symbols.
+    """Yield the links of a Kautz graph, from each word to its shifts.
 
-    The words have degree + 1 different symbols. A shift of a word lacks the word's first symbol and
-    ends in an additional symbol.
+    There are degree + 1 symbols; adjacent symbols of a word differ. A shift of a word lacks the
+    word's first symbol and ends in an additional symbol.
     """
     _require(
         1 <= length <= _LONGEST, f"KZ{degree},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -154,7 +155,7 @@ def generalized_petersen(n: int, k: int) -> LabelPairs:
 @family(
     "dragonfly", pattern=r"DF(\d+)(?:,(\d+))?", source="Kim, Dally, Scott & Abts 2008",
     noun="dragonfly networks", sizes=range(1, 14), switches="r",
-    spelling="DF4 for a dragonfly network of routers, DF4,4 for one with hosts (h and p)",
+    spelling="DF4 for a dragonfly network (h), DF4,4 for one with hosts (h, hosts per router)",
 )  # fmt: skip
 def dragonfly(h: int, *hosts: int) -> LabelPairs:
     """Yield the links of a dragonfly network, in which each router has h links to other groups.
@@ -183,7 +184,7 @@ def dragonfly(h: int, *hosts: int) -> LabelPairs:
 
 @family(
     "fat-tree", pattern=r"FT(\d+)", source="Al-Fares, Loukissas & Vahdat 2008", noun="fat trees",
-    spelling="FT4 for a fat tree (of switches with 4 ports, an even number up to 60)",
+    spelling="FT4 for a fat tree (the ports of each switch, an even number up to 60)",
     sizes=range(2, 61), switches="ace",
 )  # fmt: skip
 def fat_tree(k: int) -> LabelPairs:
@@ -235,11 +236,11 @@ def slim_fly(q: int) -> LabelPairs:
 
 @family(
     "random-regular", pattern=r"RR(\d+),(\d+),(\d+)", source="Steger & Wormald 1999",
-    noun="random regular graphs", spelling="RR120,4,1 for a random regular graph (with its seed)",
-    sizes=range(4, 50_001),
+    noun="random regular graphs", sizes=range(4, 50_001),
+    spelling="RR120,4,1 for a random regular graph (nodes, degree, seed)",
 )  # fmt: skip
 def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
-    """Return the links of a connected graph with n nodes of the given degree, drawn by the seed."""
+    """Return the links of a random connected graph with n nodes of the given degree."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
             f"out of range for a random regular graph: {n:,} nodes of degree {degree}",
@@ -260,7 +261,8 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
 def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
     """Return the links that result from joining random pairs of link ends.
 
-    Each node has ``degree`` ends. There are too few links if the last ends cannot be paired.
+    Each node has ``degree`` link ends. If the last ends cannot be joined, because their nodes are
+    equal or already linked, they are omitted, and there are too few links.
     """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from starcast.support.errors import LimitError
 
-#: Bytes per node that building or verifying trees needs in addition to the trees themselves, for an
-#: array of ranks (int32) and an array of distances (uint8).
+#: Bytes per node, in addition to the trees themselves, for building or verifying trees: an array of
+#: ranks (int32) and an array of distances (uint8).
 _WORKING_BYTES = 5
 
 _SMALLER = (

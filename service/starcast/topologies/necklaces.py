@@ -101,11 +101,11 @@ def count_fixed(n: int, turns: int) -> int:
 
 
 def short_necklaces(n: int) -> Perms:
-    """Return the nodes, except the identity, whose necklaces have fewer than n-1 nodes, by rank.
+    """Return the nodes, except the identity, whose necklaces have fewer than n-1 nodes.
 
-    As permutations, such nodes commute with r^g, where r is the permutation of the rotation R, and
-    g < n-1 is a divisor of n-1. Hence they start with 1, permute the g cycles of r^g, and rotate
-    each of these cycles.
+    The nodes are sorted by rank. As permutations, they commute with r^g, where r is the permutation
+    of the rotation R, and g < n-1 is a divisor of n-1. Hence they start with 1, permute the g
+    cycles of r^g, and rotate each of these cycles.
 
     Returns:
         uint8 ``[count, n]``.
@@ -128,8 +128,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# The number of the cycle containing 2, for nodes with 2 in position 2. It is larger than the number
-# of any other cycle, so these nodes come last in their necklaces.
+# Stands for the cycle of symbol 2 if a node has 2 in position 2. It is larger than the code of any
+# cycle (see `_cycle_of_2`), so these nodes come last in their necklaces.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -153,11 +153,11 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the displacement of every node, given the necklaces and the numbers of cycles.
+    """Return the displacement of every node, given the necklaces and codes of cycles.
 
     The displacement is the smallest number of rotations that map the generator of the node's
-    necklace to the node. The generator is the necklace's node with the smallest number in
-    ``cycle``; if several nodes have this number, the node with the lowest rank.
+    necklace to the node. The generator is the necklace's node with the smallest code in ``cycle``
+    (see `_cycle_of_2`); if several nodes have this code, the node with the lowest rank.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))

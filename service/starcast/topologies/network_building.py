@@ -23,7 +23,8 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 
 #: Attributes of links with capacities and latencies; see `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes that contain a label or a position; see `starcast.network`.
+#: Attributes of nodes that contain a label, and pairs of attributes that contain a position; see
+#: `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -86,6 +87,7 @@ def build_network(
         InputError: the graph is empty or not connected, a directed link has no reverse, a link
             joins a node to itself, a node has more than 253 links, ``weights`` is given, but no
             link has a weight, or a capacity, a latency, a switch or the name is invalid.
+        LimitError: the network does not fit into memory.
     """
     check_name(name)
     links = graph if isinstance(graph, LinkList) else read_graph(graph)
@@ -175,7 +177,8 @@ def read_graph(graph: Any) -> LinkList:
             as an array or as any iterable.
 
     Raises:
-        InputError: the matrix is not square, two nodes have the same name, or a link is not a pair.
+        InputError: the object is not a graph, the matrix is not square, two nodes have the same
+            name, or a link is not a pair.
     """
     directed, attributes, values, unit = False, list[Any](), list[Any](), None
     ends: list[Any] | None = None
@@ -336,7 +339,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     return next(found, None)
 
 
-#: A number, short enough for an exact fraction, and its unit.
+#: A decimal number of limited length, and its unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
 _MAX_NUMBER = 10**40
 #: Units of capacities in bits per second, and of latencies in microseconds.
@@ -513,7 +516,7 @@ def _as_nodes(numbers: Mapping[str, int], switches: Iterable[Any]) -> list[int]:
     for title in titles:
         if title not in numbers:
             raise InputError(
-                f"the switch '{title}' is not a node", hint="name nodes that have links"
+                f"the switch '{title}' is not a node", hint="choose nodes that have links"
             )
     return [numbers[title] for title in titles]
 

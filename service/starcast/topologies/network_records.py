@@ -1,4 +1,4 @@
-"""The fields of a network in a file, such as an experiment file, checked when the file is read."""
+"""The record of a network in a file, such as an experiment file, with checks of its fields."""
 
 from collections.abc import Iterable
 from typing import Annotated, Self

@@ -46,12 +46,12 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Maximum number of directed links that all searches of `Network.diameter` together may follow,
-#: which takes some seconds.
+#: Approximate maximum number of directed links that all searches for a diameter together may
+#: follow, which takes some seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest allowed least common multiple of capacities. So that times are integers, the unit of
-#: time is divided by the least common multiple.
+#: The largest allowed least common multiple of a network's capacities. The simulator divides the
+#: time per unit by this multiple, so that the times on all links are integers.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
@@ -230,7 +230,8 @@ class Network(Topology):
             )
 
     def _count_parts(self) -> int:
-        # One search for each connected component would take too long if there are many components.
+        # One search per component would take too long if there are many components. Instead, each
+        # node repeatedly adopts the lowest rank known among its neighbours.
         lowest = np.arange(self.nodes)
         starts = np.repeat(lowest, self.degrees)
         while (lowest[starts] != lowest[self._ends]).any():

@@ -2,8 +2,8 @@
 
 A permutation of 1..n is a row of ``uint8``; several permutations are an array ``[count, n]``.
 Ranks are lexicographic and start at 0, the rank of the identity. Labels have one character per
-symbol: ``1``..``9``, then ``a``..``z``; `labels_from` changes this to ``0``..``9``, ``a``... An
-arrangement is a row of distinct symbols of 1..n.
+symbol: ``1``..``9``, then ``a``..``z``; with `labels_from(0)`, symbol 1 is written ``0``, symbol 2
+``1``, and so on. An arrangement is a row of distinct symbols of 1..n.
 """
 
 import math
@@ -124,7 +124,9 @@ def table(n: int) -> Perms:
 
 @lru_cache(maxsize=8)
 def composition_table(m: int) -> NDArray[np.int16]:
-    """Return the ranks of all compositions h∘p = (h[p_1], .., h[p_m]), for m <= 7.
+    """Return the ranks of the compositions h∘p of all permutations h and p of m <= 7 symbols.
+
+    The composition h∘p is (h[p_1], .., h[p_m]).
 
     Returns:
         Read-only int16 ``[m!, m!]``, indexed by the ranks of h and p.
@@ -139,7 +141,9 @@ def composition_table(m: int) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=8)
 def cycle_count_table(m: int) -> Perms:
-    """Return the number of cycles, including fixed points, of each composition g∘p, for m <= 7.
+    """Return the number of cycles, including fixed points, of g∘p for all permutations g and p.
+
+    The permutations have m <= 7 symbols.
 
     Returns:
         Read-only uint8 ``[m!, m!]``, indexed by the ranks of g and p.
@@ -177,7 +181,7 @@ def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
 
 
 def inverse(perm: Perms) -> Perms:
-    """Return the inverse permutation, which maps x_i to i, uint8 ``[n]``."""
+    """Return the inverse of a permutation x, which maps x_i to i, uint8 ``[n]``."""
     out = np.empty_like(perm)
     out[perm - 1] = np.arange(1, len(perm) + 1, dtype=np.uint8)
     return out
@@ -237,7 +241,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 
 
 def parse(label: str, n: int, length: int | None = None) -> Perms:
-    """Return the arrangement with the given label, uint8 ``[length]``; by default of length n.
+    """Return the arrangement with the given label, uint8 ``[length]``; ``length`` is n by default.
 
     Letters may be upper-case or lower-case.
 

@@ -6,7 +6,7 @@ The nodes p of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitio
 i = 2..k exchanges positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called
 residual: they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a
 clique. Port k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the
-clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port
+clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) is the reverse of port
 k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
@@ -101,7 +101,10 @@ class ArrangementGraph(Topology):
         return read_by_rank(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks; nodes with the same prefix are in the same slice."""
+        """Return slices that cover all ranks; each slice consists of complete blocks.
+
+        A block is the set of nodes with the same prefix.
+        """
         return blocks.chunks(self.n, self.length)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
@@ -187,7 +190,7 @@ class Star(ArrangementGraph):
         return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across the port given for it; see `Topology.step`."""
+        """Return the neighbours of nodes, each across its own port; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
@@ -299,6 +302,8 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 
     For k = n, the result is that of S_n.
     """
+    # free[j] counts the ways to fill j positions other than position 1, by cost. Position 1 is a
+    # fixed point (at_home), or it is on a cycle of m positions or on one of the chains.
     cycles = _cycles(k)
     chains = [_chains(length, n - k) for length in range(k + 1)]
     free = [

@@ -1,4 +1,4 @@
-"""As many arc-disjoint spanning trees as a topology has.
+"""Arc-disjoint spanning trees on any topology, by default as many as exist.
 
 Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
 trees is the smallest maximum flow from the root to another node (Edmonds 1973). This number is the
@@ -27,13 +27,13 @@ from starcast.topologies.flows import Arcs, link_connectivity
 from starcast.trees.construction import construction, translate_ports
 from starcast.trees.model import Forest
 
-#: Building time in seconds per directed link of all trees, with numba (True, measured on S_9) and
-#: without numba (False).
+#: Building time in seconds per directed link of the topology (or of the trees, if they have more
+#: links), with numba (True, measured on S_9) and without numba (False).
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Bytes per directed link of the topology (or of the trees, if they have more links): for arrays
-#: with numba, and for lists without numba.
+#: Memory in bytes per directed link, counted in the same way: for arrays with numba (True), and for
+#: lists without numba (False).
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of links that are tried, or of nodes whose links are exchanged, between two checks for
 #: Ctrl-C.
@@ -77,14 +77,14 @@ def _require_time(topology: Topology, trees: int, *, is_compiled: bool) -> None:
     if seconds > MAX_SECONDS:
         without = "" if is_compiled else " without numba"
         raise LimitError(
-            f"{purpose} of {topology.spec} would take about {format_duration(seconds)}{without}; "
-            f"the limit is {format_duration(MAX_SECONDS)}",
+            f"building {purpose} of {topology.spec} would take about"
+            f" {format_duration(seconds)}{without}; the limit is {format_duration(MAX_SECONDS)}",
             hint="choose a smaller topology" + ("" if is_compiled else ", or install numba"),
         )
 
 
 class _Packing:
-    """Arc-disjoint trees under construction, with the arrays that `packing_loops` works on."""
+    """Arc-disjoint trees under construction, stored in arrays for the loops of `packing_loops`."""
 
     def __init__(self, topology: Topology, root: int, trees: int) -> None:
         from starcast.support import optional_numba  # noqa: PLC0415 - loads numba
@@ -134,6 +134,7 @@ class _Packing:
         return rows
 
     def _grow(self, seed: int, progress: Task) -> None:
+        """Grow the trees level by level, until all nodes are in all trees."""
         nodes, ports = self._topology.nodes, self._topology.port_count
         leaving = self._arcs.twins.reshape(nodes, ports)
         height, stamp = 0, 0
@@ -157,6 +158,7 @@ class _Packing:
             height += 1
 
     def _lower(self) -> None:
+        """Reduce the heights of the trees by exchanging links, until no exchange helps."""
         nodes, ports = self._topology.nodes, self._topology.port_count
         below = self._as_workspace(self._heights_below())
         stack = self._as_workspace(np.zeros(nodes, dtype=np.int32))

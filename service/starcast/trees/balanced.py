@@ -12,8 +12,8 @@ in all three kinds (Rules 6 and 7, Def. 13):
   The dimension is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the
   cycle of 1. The two cycles merge.
 
-The nodes x that start with 1 are leaves. In the three kinds, the dimension towards the parent of
-such a leaf is different:
+The nodes x that start with 1 are leaves. The three kinds differ in the dimension from such a leaf
+to its parent:
 
 * balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
   and necklace by necklace;
@@ -69,7 +69,7 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
     The displacement d of a node is the smallest number of rotations that map the generator of its
     necklace to the node. The root's branch across dimension d+2 has the nodes of displacement d. So
-    the branch across dimension 2 has one node of every necklace but the identity's.
+    the branch across dimension 2 has one node of every necklace, except that of the root.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """
@@ -86,9 +86,9 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees of equal size (Fragopoulou & Akl 1993, Def. 15).
 
-    Tree l-2 is the branch across dimension l, for l = 2..n. Each tree has one node of every
-    necklace, and is the rotation of the previous tree. The trees are defined for n >= 3: in S_2
-    there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    Tree l-2, l = 2..n, leaves the root across dimension l. Besides the root, each tree has one node
+    of every necklace, and it is the rotation of the previous tree. The trees are defined for
+    n >= 3: in S_2 there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
@@ -126,8 +126,9 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     Necklaces are numbered by distance from the identity, then by lowest rank. Within a necklace,
     the rotation R leads from each node to the next. A necklace's first number m belongs to its
     lowest-ranked node y without symbol v(m) in position v(m): some shortest path to y ends with a
-    link of this dimension. If a message is sent in several copies, copy number ``copy`` (from 0)
-    continues the numbers of the previous copy, so all copies together are balanced as well.
+    link of this dimension. For several messages there are several copies of the tree. The numbers
+    of copy ``copy`` (from 0) continue those of the previous copy, so all copies together are
+    balanced as well.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -148,7 +149,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
     """Return, for each necklace, the node that gets the necklace's first number m.
 
     This node is the lowest-ranked node without symbol v in position v, where v = v(m), so that its
-    parent can be across v. The result is indexed by the necklace's leader, the node of lowest rank.
+    parent can be across v. The result is indexed by the necklace's leader, its node of lowest rank.
 
     Args:
         n: the number of symbols.
@@ -196,7 +197,7 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
-    """Return whether each position of each node is displaced and outside the cycle of symbol 1.
+    """Return which positions of each node are displaced and outside the cycle of symbol 1.
 
     Returns:
         bool ``[n+1, count]``, by position and node; row 0 is unused.

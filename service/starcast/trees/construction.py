@@ -200,7 +200,7 @@ def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ..
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of the constructions that build a single spanning tree.
+    """Return the names of the constructions that always build a single spanning tree.
 
     Constructions that need arguments besides the root are omitted.
     """
@@ -223,7 +223,8 @@ def forest(
         topology: a `Topology` or its spec, such as ``S5``.
         construction: one of `constructions`, optionally with arguments in parentheses, such as
             ``dimension-change(base=multiple,i=2)``.
-        root: label or rank of the root; the identity by default.
+        root: label or rank of the root; by default rank 0, which is the identity in topologies
+            with translations.
         **arguments: the arguments that the construction declares, by name, such as ``base``, the
             construction of the trees that ``label-change`` and ``dimension-change`` change.
 
@@ -267,8 +268,8 @@ def forest_from_id(forest_id: str) -> Forest:
     """Build the forest that an id names.
 
     Args:
-        forest_id: such as ``S5:multiple:12345``; ``S5:multiple`` is short for the forest rooted at
-            the identity.
+        forest_id: an id such as ``S5:multiple:12345``; in the short form ``S5:multiple``, the root
+            is the node of rank 0, here the identity.
 
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
@@ -326,6 +327,8 @@ def find_difference(built: Forest) -> str | None:
 
 def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
     """Return the number of edges of all trees that `starcast.forest` would build.
+
+    For a plug-in's trees that do not reach all nodes, the result is an upper bound.
 
     Raises:
         InputError: the construction is not defined on the topology, or an argument is invalid.
@@ -428,7 +431,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
         root: the rank of the new root.
     """
     node, port, back = root, int(row[root]), 0
-    # Reversed links keep their dimensions, so only the path between the two roots changes.
+    # Only the nodes on the path between the two roots get another parent.
     while True:
         row[node] = back
         if not port:
@@ -459,7 +462,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, with a view of its nodes' columns in ``rows``."""
+    """Yield the slab of each first symbol 2..n, with a view of the slab's columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
@@ -468,7 +471,10 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
 def write_branches(
     n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
 ) -> None:
-    """Write, for l = 2..n, the parent ports of all nodes with symbol 1 in position l into tree l-2.
+    """Write the parent ports of the root's branches, each into a tree of its own.
+
+    The branch across dimension l, l = 2..n, has the nodes with symbol 1 in position l; its ports
+    are written into tree l-2.
 
     Args:
         n: the number of symbols.
@@ -482,9 +488,9 @@ def write_branches(
 
 
 def _position_table(n: int) -> SymbolPositions:
-    """Return the position of each symbol in each permutation, uint8 ``[n+1, n!]``.
+    """Return the position of each symbol in each permutation of 1..n, uint8 ``[n+1, n!]``.
 
-    The indices are the symbol s and the permutation's rank x; row 0 is unused.
+    The array is indexed by the symbol and the rank of the permutation; row 0 is unused.
     """
     table = np.zeros((1, 1), dtype=np.uint8)
     for size in range(1, n + 1):

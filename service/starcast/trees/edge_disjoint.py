@@ -49,7 +49,7 @@ from starcast.trees.model import Forest
 
 @construction(
     "shortest-path", families=["star"],
-    description="a shortest-path tree without the other nodes with the root's first symbol (SPT)",
+    description="a shortest-path tree of the root and all nodes with another first symbol (SPT)",
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
@@ -69,7 +69,8 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 
 @construction(
     "shortest-path-graph", families=["star"],
-    description="the branches of shortest-path, each with all nodes that shortest-path omits (SPG)",
+    description="n-1 trees: each branch of shortest-path, with all nodes that shortest-path omits "
+    "(SPG)",
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
@@ -89,7 +90,10 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent in the shortest-path tree, for nodes of a slab."""
+    """Return the dimension towards the parent in SPT for each node of a slab, uint8 ``[(n-1)!]``.
+
+    SPT is the shortest-path tree; a slab consists of all nodes with the same first symbol.
+    """
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
     # Only nodes with first symbol s and symbol 1 in position s need a search: one node in n-1. For
@@ -201,9 +205,9 @@ def level_sum(topology: Topology) -> int:
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Iterate over the classes of nodes of S_n with equal detours; some classes are empty.
+    """Iterate over classes of nodes of S_n with equal detours; every node but the root is in one.
 
-    The root is in no class.
+    Some classes are empty.
     """
     trees = n - 1
     for displaced in range(2, n):

@@ -1,7 +1,7 @@
 """Read and write forest files, and check that a construction can be part of a forest's id.
 
-A file is a numpy archive (npz) of the port array and the forest's parameters, without pickled
-objects.
+A file is a numpy archive (npz), without pickled objects, of the port array, the forest's parameters
+and, if the topology is a network, the network.
 
 Files are not trusted. A file must name the format and a version that this module reads, the
 checksums of the archive must be correct, and its parts must have the right types. The sizes in the
@@ -86,7 +86,7 @@ FORMAT = "starcast forest"
 VERSION = 1
 
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
-#: The maximum size in bytes of each part of a forest file except the port array.
+#: The maximum size in bytes of each part of a forest file except the port array and the network.
 _SMALL_PART = 2**16
 #: Bytes of memory for reading a network, per byte of the file.
 _NETWORK_FACTOR = 40
@@ -128,7 +128,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         LimitError: the trees or their network do not fit into memory.
     """
     try:
-        # An integer is not a path, but `open` would read and close this file descriptor.
+        # `Path` refuses an integer; the function `open` would read and close this file descriptor.
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise InputError(
@@ -148,7 +148,7 @@ class _Parts(ArrayArchive):
     """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
-        """Return a part of the file that must be small: any part except the port array.
+        """Return a part of the file that must be small, that is, not the port array or the network.
 
         Raises:
             ValueError: the part is missing, too large, or damaged.

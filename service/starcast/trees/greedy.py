@@ -109,7 +109,7 @@ def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     for row, old_root in zip(rows, old_roots, strict=True):
         _write_greedy_ports(graph, old_root, row)
         reroot(graph, row, root)
-    # The old roots are good hubs, because the parents of almost all nodes are closer to them.
+    # The old roots are good hubs, because almost all parents are closer to them than the children.
     hubs = permutations.arrangement_rank(old_roots, graph.n)
     return Forest(graph, freeze(rows), root, construction, verify_hubs=tuple(hubs.tolist()))
 
@@ -135,7 +135,8 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
     n, block = topology.n, topology.nodes // topology.n
     home = np.zeros(n + 1, dtype=np.uint8)  # each symbol's position in the root, 0 if it has none
     home[root] = np.arange(1, len(root) + 1)
-    # Whole runs are filled at once, because computing each port would take n operations per node.
+    # Nodes with the same first symbol have consecutive ranks, and often the same port, so runs of
+    # equal ports are filled at once. Computing each port would take n operations per node.
     for symbol in range(1, n + 1):
         start, stop = (symbol - 1) * block, symbol * block
         if home[symbol] == 1:
@@ -193,9 +194,9 @@ class _Front(NamedTuple):
     source="Sheu, Liaw & Chen 1993, section 2",
 )  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:
-    """Return the tree of height 2n-3 of a broadcast that divides S_n recursively into substars.
+    """Return the tree, of height 2n-3, of a broadcast that divides S_n recursively into substars.
 
-    In the broadcast, each node informs all its children one step after the node is informed.
+    In the broadcast, each node sends to all its children in the step after it is informed.
 
     Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
     """

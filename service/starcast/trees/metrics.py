@@ -72,8 +72,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Each iteration doubles the distance covered, because a path can be as long as a
-        # Hamiltonian path.
+        # Each iteration doubles the distance covered, because a tree may be a path through all
+        # nodes.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -112,7 +112,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # The forest is first reduced to the chosen tree, so that nothing is computed for other trees.
+    # A forest of only the chosen tree is built first, so that nothing is computed for other trees.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

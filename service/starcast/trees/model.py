@@ -26,9 +26,10 @@ from starcast.trees import files
 #: The construction name of a forest that was created from an array.
 UNNAMED = "array"
 
-#: The number of array entries for which parents (int32) are computed at a time.
+#: The number of array entries for which parents (int32) are computed at a time. Without hubs,
+#: `verify` follows every node to the root on topologies of up to this number of nodes.
 _ENTRIES = 2**24
-#: Up to this number of nodes, `verify` ignores hubs and follows every node to the root.
+#: The same limit with hubs: on smaller topologies, `verify` ignores the hubs.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -385,8 +386,9 @@ class Forest(Displayable):
             return False
         row = self.parent_port[tree]
         hub = self.root if self.verify_hubs is None else self.verify_hubs[tree]
-        # Every other parent is closer to the hub, so no more of them follow one another than links
-        # lead to the hub. `Topology.diameter` is not used: it is unknown for some networks.
+        # Between two exceptions, each step towards the root leads one link closer to the hub, so
+        # there are at most `longest` such steps. `Topology.diameter` is not used: it is unknown for
+        # some networks.
         longest = int(self.topology.distances(hub).max())
         nodes = exceptions
         for _ in range((len(exceptions) + 1) * (longest + 1)):
@@ -469,11 +471,13 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return, for each node of a chunk, the value of its parent; for the root, the root's value.
+    """Return, for each node of a chunk, the value of its parent.
+
+    The result for a node without a parent is its own value.
 
     Args:
         values: the array over all nodes, such as distances.
-        ports: the ports of the chunk's nodes to their parents, 0 for the root.
+        ports: the ports of the chunk's nodes to their parents, 0 for nodes without a parent.
         chunk: the range of nodes.
         readers: for each port, a function that reads values at the neighbours across this port.
     """

@@ -74,7 +74,7 @@ PortWord = NDArray[np.uint8]
 
 @construction(
     "rotated-hamiltonian", families=["star"],
-    description="the n-1 rotated Hamiltonian paths of S_{n-1}, and a leaf for each node with the "
+    description="n-1 rotated Hamiltonian paths from the root, and a leaf for each node with the "
     "first symbol of the root", source="Fragopoulou & Akl 1993, section 3.1",
 )  # fmt: skip
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
@@ -140,7 +140,7 @@ class _NecklaceList(NamedTuple):
 
 @construction(
     "necklace", families=["star"],
-    description="the shortest-path tree that numbers the nodes necklace by necklace (MBST)",
+    description="a shortest-path tree given by numbering the nodes necklace by necklace (MBST)",
     source="Fragopoulou & Akl 1993, section 3.2",
 )  # fmt: skip
 def necklace(topology: Topology, root: int) -> Forest:
@@ -192,7 +192,8 @@ def _generator(n: int, k: int) -> Generator:
 def _list_necklaces(topology: Topology) -> _NecklaceList:
     orbits = necklaces(topology.n)
     smallest = np.flatnonzero(orbits.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    # The nodes that start with 1 have the lowest ranks.
+    # Kind 0 is the necklace of a generator. Of all other necklaces, kind 2 has the nodes that start
+    # with 1, which have the lowest ranks, and kind 1 has the rest.
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
@@ -246,7 +247,8 @@ def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     return Forest(topology, translate_ports(topology, row, root), root, "hamiltonian-cycle")
 
 
-_BASE = 4  # the smallest m with Hamiltonian paths in S_m between all nodes of opposite parity
+# The smallest m >= 3 such that S_m has a Hamiltonian path between any two nodes of opposite parity.
+_BASE = 4
 
 
 def path_word(m: int) -> PortWord:
@@ -260,9 +262,9 @@ def path_word(m: int) -> PortWord:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The word of the path. Each entry is an index into the table b as it is before the word.
+    # The word for the counters 1..k. Its entries are indices of the table b before the word.
     word = np.zeros(0, dtype=np.intp)
-    # For each index of the table: where the entry that is there after the word was before the word.
+    # The table after the word: after[j] is the index that the entry at j had before the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -294,7 +296,7 @@ def walk(n: int, word: PortWord) -> Ranks:
         int32 ``[len(word) + 1]``; the first node is the identity.
     """
     side = isqrt(len(word)) + 1
-    # Each row is a part of the word. The padding, 0, swaps a symbol with itself.
+    # Each row is a part of the word. The padding, position 0, swaps the first symbol with itself.
     positions = np.zeros((side, side), dtype=np.intp)
     positions.reshape(-1)[1 : len(word) + 1] = word - 1
     nodes = np.empty((side, side, n), dtype=np.uint8)
@@ -447,7 +449,7 @@ Shift = Annotated[
     int,
     Argument(
         "i",
-        "the number of places by which dimensions move, 0 to n-2",
+        "the number of places by which dimensions move cyclically, 0 to n-2",
         kind="index",
         maximum=lambda topology: topology.n - 2,
     ),
@@ -537,7 +539,7 @@ def _rotate_ports(
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]
-    # On S_{n,1}, port 1+s leads from a node to the symbol s places later.
+    # On S_{n,1}, a node is a single symbol, and port 1+s leads to the symbol s places later.
     parents = (nodes + rows.astype(np.int64) - 1) % topology.n
     steps = _rotate_nodes(topology, parents, i) - _rotate_nodes(topology, nodes, i)
     return np.where(rows > 0, 1 + steps % topology.n, 0).astype(np.uint8)

@@ -17,9 +17,9 @@ Each directed link except the links into the root is in exactly one of the d tre
 over port p is in the tree of port p if bit p of c is 0. Otherwise the link is in the tree of the
 last 1 before bit p in the cyclic order, or in the tree of port p if c has no other 1.
 
-**Records**, stored search results, provide edge-disjoint spanning trees of minimum height. The
-**breadth-first** tree exists on every topology: each node's parent is across its lowest port that
-leads closer to the root.
+**Records** are stored search results that come with starcast; some of them are edge-disjoint
+spanning trees of minimum height. The **breadth-first** tree exists on every topology: each node's
+parent is across its lowest port that leads closer to the root.
 """
 
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ def binomial(topology: Topology, root: int) -> Forest:
     one_tree_per_port=True,
 )  # fmt: skip
 def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
-    """Return the d edge-disjoint spanning binomial trees of height d+1 (1 for d = 1).
+    """Return the d edge-disjoint spanning binomial trees, of height d+1 (height 1 if d = 1).
 
     Reference: Johnsson & Ho 1989.
     """
@@ -114,9 +114,11 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays that describe the best known solution of a search problem on a topology.
+    """Return the witness of a record that comes with starcast: the arrays of the stored solution.
 
-    These arrays are the witness of a record that comes with starcast.
+    Args:
+        problem: the name of a search problem, such as ``edge-disjoint-trees``.
+        topology: the topology of the record, or its spec.
     """
     # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415

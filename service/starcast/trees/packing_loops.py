@@ -48,7 +48,9 @@ def is_allowed(
             ``has_flow``: whether a path uses each directed link; all 0 at first.
             ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
             ``seen``: for each node, then each tree, the number of the last search that reached it.
-            ``came``: the directed link over which a search reached each node.
+            ``came``: the directed link over which a search reached each node; if it reached the
+            node as the start of the path of tree i, which may now start at node v instead, the
+            number -1 - (v * trees + i).
             ``distances``: the distance of each node from the root.
             ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
             ``under``: the node below each node in its stack.
@@ -195,7 +197,7 @@ def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
 
 @jit
 def is_descendant(tree: int, node: int, other: int, ports: int, tails: Any, owner: Any) -> bool:
-    """Return whether ``node`` equals ``other`` or is a descendant of ``other`` in a tree."""
+    """Return whether ``node`` is ``other`` or a descendant of ``other`` in a tree."""
     while node != other:
         arc = find_parent_link(tree, node, ports, owner)
         if arc < 0:
@@ -217,7 +219,7 @@ def move_subtree(
     below: Any,
     stack: Any,
 ) -> None:
-    """Update levels and heights after the parent link of a node has changed.
+    """Update levels and subtree heights after a node got another parent link in a tree.
 
     Args:
         tree: the tree.
