@@ -54,8 +54,8 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
     """Count a topology's nodes, links and distances by breadth-first search from the identity.
 
     Args:
-        check: records whether all nodes have the same degree, and whether two sample nodes have as
-            many nodes at each distance as the identity.
+        check: records whether all nodes have the stated degree, and whether two sample nodes have
+            as many nodes at each distance as the identity.
         spec: the topology (default: the topology of the check).
         degree: degree stated by the papers (default: the number of ports in the neighbour table).
     """

@@ -461,7 +461,8 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the alltoall `necklace` is valid and follows rule 9.
 
-    By rule 9, each source sends to one necklace after the other; see `check_groups`.
+    By rule 9, each source sends to one necklace (orbit of the rotation R) after the other; see
+    `check_groups`.
     """
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)

@@ -256,7 +256,11 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
 
 @checks("FA.T2.sufficient", memory=Memory(4, power=0, of_pairs=all_pairs))
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
-    """Check that translations of a set of links are disjoint if the links have different types."""
+    """Check that two translations never map links of different types to a common link.
+
+    For a set of links of different types, every directed link must be in at most one of the images
+    of this set under all translations.
+    """
     for schedule in repeated_broadcasts(check):
         chosen = []
         greatest = []

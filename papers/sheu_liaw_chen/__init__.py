@@ -41,7 +41,11 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that the nodes with a given symbol in a given position, not the first, form S_{n-1}."""
+    """Check that nodes with the same symbol in one of the positions 2..n form a star graph S_{n-1}.
+
+    The links of the other dimensions must be those of S_{n-1}, and the links of the dimension of
+    this position must lead to other substars. On S_4, also check the paper's examples.
+    """
     n = check.n
     label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -166,7 +170,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message has entered each substar but the source's exactly once.
+    """Check that the message enters each substar except the source's exactly once, by step 2.
 
     A substar is the set of nodes with the same last symbol. The message must enter substars over
     links of dimension n.

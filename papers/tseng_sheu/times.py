@@ -39,7 +39,7 @@ ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the numbers in the bounds of Lemmas 1 and 2.
 
-    These are the degree and the diameter of S_n, and the number of doublings from 1 to at least n!.
+    These are the degree and the diameter of S_n, and how often 1 must be doubled to reach n!.
     """
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
@@ -103,8 +103,8 @@ def time_in_slots(check: ClaimCheck) -> None:
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
 
-    The number may be a fraction. The time must fall before it and rise after it. Also check the
-    order of growth of the number.
+    The number need not be an integer. The time must decrease up to this number and increase beyond
+    it. Also check the order of growth of the number.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -127,7 +127,8 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 with the best number of segments ends within Theorem 1's time."""
+    """Check whether Algorithm 1, a broadcast in the best number of segments, meets Theorem 1's time.
+    """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem1(n), "all")
@@ -213,10 +214,10 @@ def check_least(
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
     """Check the correction of Theorem 1 or 2.
 
-    Let q be the best number of segments if it need not be an integer. With p = ceil(q) segments,
-    the time must exceed the stated time by at most the start-ups of one slot. An integer p must
-    attain the stated time if and only if q is an integer. If T_s is large compared with m T_c, the
-    start-ups alone must take longer than the stated time.
+    Let q be the positive real number of segments that minimizes the pipeline's time. With p =
+    ceil(q) segments, the time must exceed the stated time by at most the start-ups of one slot. An
+    integer p must attain the stated time if and only if q is an integer. If T_s is large compared
+    with m T_c, the start-ups alone must take longer than the stated time.
     """
     correction = check.correction()
     ceilings = []
@@ -437,8 +438,8 @@ def transmission_improves(check: ClaimCheck) -> None:
 def startup_improves(check: ClaimCheck) -> None:
     """Check the start-ups of allgather algorithms in Table 2, and their orders of growth.
 
-    The algorithms are the one on rotated Hamiltonian paths, Algorithm 2 in both port models, and
-    Misic's algorithm.
+    The algorithms are the allgather on rotated Hamiltonian paths, Algorithm 2 in both port models,
+    and Misic's algorithm, of which only the formula is checked.
     """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)
@@ -491,7 +492,7 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), i = 2..n, and its order of growth.
 
-    The sum is the number of phases of one-port broadcasts.
+    The sum is the number of phases of two one-port broadcasts that the paper cites.
     """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
@@ -499,9 +500,9 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check which number p of segments minimizes the broadcast time of Sheu et al. [17].
+    """Check the stated number p of segments that minimizes the broadcast time of Sheu et al. [17].
 
-    This p may be a fraction. Also check its order of growth.
+    The number need not be an integer. Also check its order of growth.
     """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

@@ -201,7 +201,7 @@ def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) ->
     # omitted here.
     *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
     if isinstance(key, int):
-        # The claim itself is not a table.
+        # The error is about a claim that is not a table.
         key = place.pop()
     noun, table = "the file", cast("type[_Table]", _Document)
     match place:

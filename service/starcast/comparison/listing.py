@@ -53,7 +53,7 @@ class RunList(Table):
     """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns that repeat a parameter or default value in all rows.
+        """Return the table without columns that have the same parameter or default in all rows.
 
         A note lists the omitted values that are not defaults.
         """

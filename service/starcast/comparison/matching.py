@@ -298,7 +298,7 @@ class _Pairing:
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
-                # Runs with equal message units are paired first: a row should have as few
+                # Runs with equal values of `by` are paired first: a row should have as few
                 # differences as possible, so that the stated reason names only relevant ones.
                 if not waiting or not free:
                     return

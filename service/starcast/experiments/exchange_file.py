@@ -241,7 +241,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"the experiment has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
+        """Return the points of the grid; None without a grid, or if a run needs a plug-in."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
