@@ -262,8 +262,8 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
 
 # Hypercube schedules in which every message is a single unit, for comparison with lower bounds
 #
-# For hypercubes, the catalogue has only broadcasts. Fragopoulou & Akl describe the schedules below,
-# on the trees of Johnsson & Ho; the simulator verifies these schedules like any other. The
+# Fragopoulou & Akl describe the schedules below, on the trees of Johnsson & Ho. The catalogue
+# contains only their broadcasts; the simulator verifies the others like any other schedule. The
 # copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
 # one unit use different trees.
 

@@ -70,7 +70,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the counts that `star` and `cube`, or only ``which``, return by breadth-first search."""
+    """Check by breadth-first search the counts that the functions ``which`` return for this n."""
     n = check.n
     for side in which:
         stated = side(n)

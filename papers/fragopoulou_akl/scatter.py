@@ -67,7 +67,7 @@ def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
-    """Yield random balanced trees, as section 5.1 allows them, each with a name."""
+    """Yield random balanced trees of the kind that section 5.1 allows, each with a name."""
     for number, row in enumerate(random_trees(check, RANDOM_TREES)):
         yield Forest(check.topology, row[None]), f"drawn-{number}"
 

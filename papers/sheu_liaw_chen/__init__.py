@@ -32,7 +32,7 @@ from ..tseng_sheu.trees import check_star_size
 def star_size(check: ClaimCheck) -> None:
     """Check the number of nodes, the degree and the diameter of S_n.
 
-    Also check whether the diameter is the paper's formula rounded up, another reading of the claim.
+    Also check another reading of the claim, in which the formula for the diameter is rounded up.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -271,7 +271,7 @@ def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Execution]:
 
 
 def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
-    """Return the step in which every node first receives a unit.
+    """Return the step in which each node first receives a unit.
 
     Returns:
         int64 ``[nodes]``: 0 for the source, ``steps + 1`` for a node that receives nothing.

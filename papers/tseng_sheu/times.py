@@ -127,7 +127,9 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1, a broadcast in the best number of segments, meets Theorem 1's time.
+    """Check whether a broadcast by Algorithm 1 takes at most the time of Theorem 1.
+
+    The broadcast has the best integer number of segments.
     """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
@@ -138,7 +140,11 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 ends within Theorem 2's one-port time, n-1 times Theorem 1's."""
+    """Check whether a one-port broadcast by Algorithm 1 takes at most the time of Theorem 2.
+
+    This time is n-1 times as long as the time of Theorem 1. The broadcast has the best integer
+    number of segments.
+    """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")

@@ -378,7 +378,7 @@ def exchange_file(out: OutOption = None) -> Show:
     return show
 
 
-#: The printer of each kind of result, by the name of its class.
+#: The printer of each class of results, by the name of the class.
 PRINTERS: dict[str, Callable[..., Show]] = {
     "Table": table,
     "RunTable": table,

@@ -188,7 +188,7 @@ class Panel:
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The lower bound at each message size; it holds for any number of copies."""
+        """The lower bound at each message size; it holds for all runs of the panel."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 

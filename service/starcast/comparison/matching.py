@@ -36,7 +36,7 @@ PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 _COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
-#: The name of the number of (node, unit) pairs that a run with faults did not deliver.
+#: The name of the figure that counts the (node, unit) pairs that a run with faults did not deliver.
 MISSING = "missing"
 
 

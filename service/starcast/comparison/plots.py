@@ -148,10 +148,10 @@ def make_styles(labels: Iterable[str]) -> Styles:
 def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes: Axes) -> None:
     """Plot time against message size m on logarithmic axes.
 
-    Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
-    as well. Stored points are marked. Between them, a curve is exact if the times are linear in m;
-    otherwise the points are joined by straight lines. Messages of 0 bytes and times of 0 are not
-    shown.
+    Each algorithm is a curve with its best stored number of segments p; each lower bound is a curve
+    as well. Stored points are marked. Between these points, a curve is exact if the times are
+    linear in m; otherwise the points are joined by straight lines. Messages of 0 bytes and times of
+    0 are not shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.
