@@ -402,7 +402,9 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
                 hint=f"remove {spec} from `beyond`, or from the other sizes",
             )
     if not sizes.quick:
-        raise InputError("the level quick has no sizes", hint="increase `quick`, or omit less")
+        raise InputError(
+            "the level quick has no sizes", hint="increase `quick`, or shorten the list `omit`"
+        )
     return sizes
 
 
