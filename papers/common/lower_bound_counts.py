@@ -1,7 +1,9 @@
 """Counts from which lower bounds follow, and the schedules that are compared with the bounds.
 
-A bound is a count divided by the maximum number of messages that a step can send. The counts are
-computed only from the neighbour table. In the compared schedules, every message is a single unit.
+A bound is a count, such as the diameter, or a count divided by the maximum number of messages that
+a step can send. The counts are computed only from the neighbour table. The compared schedules are
+those of starcast's algorithms (`catalogue_schedules`), or schedules in which every message is a
+single unit (`unit_schedules`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -354,9 +356,10 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather in which a message reaches one new node per port and step.
+    """Return an all-port allgather in which a message crosses at most one link per port and step.
 
-    If a port can reach several new nodes, the node nearest to the source is chosen.
+    Each of these links leads to a node that lacks the message. If there are several such links of a
+    port, the link to the node nearest to the source is chosen.
     """
     rows = []
     since = {0: 0}

@@ -1,7 +1,8 @@
 """Checks of Tseng & Sheu 1997 about times: lower bounds, Theorems 1 and 2, and comparisons.
 
-Theorems 1 and 2 state the time of the broadcast of Algorithm 1, all-port and one-port. The paper
-compares these times with the lower bounds of Lemmas 1 and 2, and with earlier algorithms.
+Theorems 1 and 2 state the time of the broadcast of Algorithm 1, all-port and one-port. The bounds
+of Lemmas 1 (broadcast) and 2 (allgather) are compared with starcast's algorithms, and the paper's
+comparisons of its times with these bounds and with earlier algorithms are checked.
 """
 
 from fractions import Fraction

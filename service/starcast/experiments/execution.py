@@ -187,8 +187,9 @@ def execute_all(
     """Execute points while the context is open, in this process or in several.
 
     Points with the same `Point.structure` share one execution and follow each other. With one
-    process, points are in the given order, otherwise in the order of completion. All processes have
-    ended when the context ends; an error or interruption ends them at once.
+    process, the executions are in the order of the given points, otherwise in the order of
+    completion. All processes have ended when the context ends; an error or interruption ends them
+    at once.
 
     Args:
         points: the points to execute.

@@ -1,7 +1,7 @@
 """Artifacts that can be stored: topologies, forests and schedules.
 
-The size of an artifact is known before it is built. An artifact is built and verified before it is
-stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
+The size of an artifact is known, or estimated, before the artifact is built. An artifact is built
+and verified before it is stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
 ``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build the artifact
 again. The trees of a user's own forest are an exception: they are loaded from PostgreSQL.
 """
