@@ -1,7 +1,7 @@
 """Plots of a comparison as files for a paper, drawn with matplotlib.
 
 The plots show time against message size, and the links used in each step. No window is opened. The
-files have a transparent background and contain their fonts. Equal data give identical files,
+files have a transparent background and need no installed fonts. Equal data give identical files,
 regardless of the user's matplotlib settings.
 """
 
