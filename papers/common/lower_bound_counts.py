@@ -1,7 +1,9 @@
 """Counts from which lower bounds follow, and the schedules that are compared with the bounds.
 
-A bound is a count divided by the maximum number of messages that a step can send. The counts are
-computed only from the neighbour table. In the compared schedules, every message is a single unit.
+A bound is a count, such as the diameter, or a count divided by the maximum number of messages that
+a step can send. The counts are computed only from the neighbour table. The compared schedules are
+those of starcast's algorithms (`catalogue_schedules`), or schedules in which every message is a
+single unit (`unit_schedules`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -54,8 +56,8 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
     """Count a topology's nodes, links and distances by breadth-first search from the identity.
 
     Args:
-        check: records whether all nodes have the same degree, and whether two sample nodes have as
-            many nodes at each distance as the identity.
+        check: records whether all nodes have the stated degree, and whether two sample nodes have
+            as many nodes at each distance as the identity.
         spec: the topology (default: the topology of the check).
         degree: degree stated by the papers (default: the number of ports in the neighbour table).
     """
@@ -262,8 +264,8 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
 
 # Hypercube schedules in which every message is a single unit, for comparison with lower bounds
 #
-# For hypercubes, the catalogue has only broadcasts. Fragopoulou & Akl describe the schedules below,
-# on the trees of Johnsson & Ho; the simulator verifies these schedules like any other. The
+# Fragopoulou & Akl describe the schedules below, on the trees of Johnsson & Ho. The catalogue
+# contains only their broadcasts; the simulator verifies the others like any other schedule. The
 # copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
 # one unit use different trees.
 
@@ -354,9 +356,10 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather in which a message reaches one new node per port and step.
+    """Return an all-port allgather in which a message crosses at most one link per port and step.
 
-    If a port can reach several new nodes, the node nearest to the source is chosen.
+    Each of these links leads to a node that lacks the message. If there are several such links of a
+    port, the link to the node nearest to the source is chosen.
     """
     rows = []
     since = {0: 0}

@@ -1,4 +1,6 @@
-"""Counts of star graphs and hypercubes as closed forms for huge n, to compare orders of growth.
+"""Node, link and distance counts of star graphs and hypercubes, as closed forms for any n.
+
+The closed forms are evaluated for huge n to compare orders of growth.
 
 S_n is compared with the smallest hypercube that has at least n! nodes, of dimension
 k = ceil(log2 n!); 2^k is between n! and 2 n!.
@@ -58,14 +60,17 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps for ``count`` units at one per link and step."""
+    """Return ceil(count/links), the fewest steps in which ``links`` links can carry the units.
+
+    The argument ``count`` is the number of units. A link carries one unit per step.
+    """
     return ceil(divide(count, links))
 
 
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the closed forms ``which`` (`star`, `cube`) against counts by breadth-first search."""
+    """Check by breadth-first search the counts that the functions ``which`` return for this n."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -151,7 +156,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return one empty tuple: bounds for one message depend on no numbers of messages or copies."""
+    """Return a single empty tuple, because bounds for one message depend only on n."""
     return [()]
 
 

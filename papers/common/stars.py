@@ -1,4 +1,4 @@
-"""Labels, translations, the rotation R and necklaces of star graphs, computed by definition.
+"""Labels, translations, the rotation R and necklaces of star graphs, by their definitions.
 
 Translation and R are defined in docs/definitions/conventions.md (Fragopoulou & Akl 1993,
 Definitions 2 and 5), and necklaces are the orbits of R. The arrays use neither `starcast.trees` nor

@@ -143,7 +143,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 def lower_bound(check: ClaimCheck) -> None:
     """Check whether starcast's broadcasts obey the lower bounds of sections 4.1 and 4.2.
 
-    Each bound states how many steps a broadcast of M messages takes at least. In fact, the bound of
+    Each bound is a minimum number of steps for a broadcast of M messages. In fact, the bound of
     section 4.2 is one step too large, because a single message is broadcast in D steps, where D is
     the diameter.
     """

@@ -59,8 +59,9 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
-    # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside the substar
-    # would get a 0, which has no rank. These nodes are never compared, so clip the 0 to 1.
+    # Symbol 1 is removed, so the other symbols decrease by one. Labels of nodes outside the substar
+    # would contain the symbol 0, so they would have no rank. These nodes are never compared, so the
+    # 0 is replaced by 1.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = stars.ranks_of(smaller, rest[nodes])
     place = {"substar": position, "node": nodes}

@@ -36,7 +36,7 @@ from ..common.star_vs_hypercube import (
 
 
 def n_log_n(n: int) -> Number:
-    """Return n log2 n, the order of the degree and diameter of a hypercube with n! nodes."""
+    """Return n log2 n, the order of the degree and diameter of a hypercube with about n! nodes."""
     return n * log2(n)
 
 

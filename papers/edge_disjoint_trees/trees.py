@@ -23,10 +23,10 @@ from . import star_graph as rules
 
 # Edge-disjoint trees of small depth, one through each neighbour of the identity of S_n
 #
-# The identity is the root. Together, such trees use every directed link that does not lead into the
-# root exactly once. So in the n-1 trees a node has n-1 different parents: all of its neighbours. A
-# neighbour of the root has the root as its parent in its own tree. An assignment of parents to a
-# node is a tuple of port indices, one for each tree.
+# The identity is the root. Each directed link is in exactly one of these trees, except that links
+# into the root are in none. So in the n-1 trees, a node has n-1 different parents: all of its
+# neighbours. A neighbour of the root has the root as its parent in the tree that passes through
+# this neighbour. An assignment of parents to a node is a tuple of port indices, one for each tree.
 
 
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
@@ -63,7 +63,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree if a given port leads to its parent.
+    """Return the smallest level of each node in each tree, for each port to the node's parent.
 
     The argument ``levels`` is the smallest level of each node in each tree, ``[trees, nodes]``.
 
@@ -78,7 +78,10 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether trees of this depth may exist; False if `least_depth` rules them out."""
+    """Return whether edge-disjoint trees of a given depth may exist.
+
+    The result is False if the argument described in `least_depth` rules such trees out.
+    """
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:

@@ -142,8 +142,8 @@ def one_source(check: ClaimCheck) -> Schedule:
 def phase_1(check: ClaimCheck) -> None:
     """Check that phase 1 of algorithm 1, an allgather, is valid and takes (n-1)! steps.
 
-    In these steps, the message of a source must reach the nodes for which `arrives_in_phase_1`
-    returns 1, each exactly once, and no other nodes.
+    In these steps, the message of a source must reach every node whose first symbol differs from
+    that of the source exactly once, and no other node.
     """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)

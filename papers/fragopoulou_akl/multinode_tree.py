@@ -264,9 +264,9 @@ def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the type (dimension) of the link from each node to its parent, given the numbers.
+    """Return the type (dimension) of each node's link to its parent, given the nodes' numbers m.
 
-    In the paper's notation, v(x) = (m(x) - 1) mod (n-1) + 2.
+    In the paper's notation, v(x) = (m(x) - 1) mod (n-1) + 2 for a node x.
     """
     return np.asarray((m - 1) % (check.n - 1) + 2)
 
@@ -419,8 +419,8 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 def listed_nodes(check: ClaimCheck, last: int) -> int:
     """Count the nodes at distance K-1 on the necklaces that Appendix B lists; K is the diameter.
 
-    Each of these necklaces consists of the rotations of a node with the following cycles: one of 1
-    and the symbols 2..last in any order, and cycles of two consecutive symbols after ``last``.
+    Each of these necklaces consists of the rotations of a node with the following cycles: one cycle
+    of the symbols 1..last in any order, and cycles of two consecutive symbols above ``last``.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -432,9 +432,12 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
 
-    The argument ``parity`` consists of l, which is 4 for even n and 3 for odd n, and of the
-    necklaces of `listed_nodes` as text. These necklaces alone must have at least (l-1)!(n-1) nodes
-    at distance K-1. In fact, for n = l there are only half as many.
+    Here l is 4 for even n, and 3 for odd n. The necklaces of `listed_nodes` alone must have that
+    many nodes at this distance. In fact, for n = l there are only half as many.
+
+    Args:
+        check: records the results.
+        parity: l, and the necklaces of `listed_nodes` as text.
     """
     n = check.n
     last, necklaces = parity

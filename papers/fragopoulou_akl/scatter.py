@@ -67,7 +67,7 @@ def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
-    """Yield random balanced trees, as section 5.1 allows them, each with a name."""
+    """Yield random balanced trees of the kind that section 5.1 allows, each with a name."""
     for number, row in enumerate(random_trees(check, RANDOM_TREES)):
         yield Forest(check.topology, row[None]), f"drawn-{number}"
 
@@ -461,7 +461,8 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the alltoall `necklace` is valid and follows rule 9.
 
-    By rule 9, each source sends to one necklace after the other; see `check_groups`.
+    By rule 9, each source sends to one necklace (orbit of the rotation R) after the other; see
+    `check_groups`.
     """
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)

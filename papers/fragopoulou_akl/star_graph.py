@@ -1,6 +1,6 @@
 """Checks of Fragopoulou & Akl 1993, sections 1 to 3: the star graph, its rotation and translations.
 
-The module also checks rules 2 to 4. For each node, they list the links that lead closer to 12..n.
+The module also checks rules 2 to 4, which list, for each node, the links that lead closer to 12..n.
 """
 
 from collections.abc import Iterator
@@ -228,7 +228,7 @@ _RANDOM_BROADCASTS = 2
 _RANDOM_SETS = 24  # number of random sets of links
 _EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
 
-#: A set L_i of directed links: their tails and their types.
+#: A set of directed links (L_i in the paper), given by their tails and their types.
 LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
@@ -256,7 +256,11 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
 
 @checks("FA.T2.sufficient", memory=Memory(4, power=0, of_pairs=all_pairs))
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
-    """Check that translations of a set of links are disjoint if the links have different types."""
+    """Check that two translations never map links of different types to a common link.
+
+    For a set of links of different types, every directed link must be in at most one of the images
+    of this set under all translations.
+    """
     for schedule in repeated_broadcasts(check):
         chosen = []
         greatest = []
@@ -422,7 +426,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check that each link of rule 4 (b) of one dimension merges two cycles.
+    """Check that each link of the given dimension that rule 4 (b) lists merges two cycles.
 
     One cycle contains 1, and the other contains the symbol that equals the dimension.
     """

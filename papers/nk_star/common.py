@@ -221,7 +221,7 @@ class Broadcast:
     def shares(self) -> NDArray[Any]:
         """The sum of all steps' largest packets, for each executed number of segments.
 
-        Each sum is a multiple of the message size m, as `share` returns it.
+        Each sum is divided by the message size m; see `share`.
         """
         return exact_array(self.share(p) for p in range(1, len(self.steps) + 1))
 

@@ -33,7 +33,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 def table1(n: int, k: int) -> TableCells:
     """Return the coefficients in Table 1, by row and in the order of `COLUMNS`.
 
-    The rows of Y.S. Chen's broadcasts are omitted.
+    The rows 'optimal' and the rows of Y.S. Chen's broadcasts are omitted.
     """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
@@ -61,7 +61,10 @@ def theorems1(n: int, k: int) -> Theorems:
 
 
 def table2(n: int, k: int) -> TableCells:
-    """Return the coefficients of the times in Table 2, by row and in the order of `COLUMNS`."""
+    """Return the coefficients of the times in Table 2, by row and in the order of `COLUMNS`.
+
+    The rows 'optimal' are omitted.
+    """
     d, links = nk_diameter(n, k), n - 1
     many = 2 * d - 1
     others = arrangements(n, k) - 1

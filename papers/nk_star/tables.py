@@ -298,14 +298,15 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound on the start-ups of executions, and the stated start-ups."""
+        """Return an upper bound on the number of executed start-ups, and the stated number."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound on the bytes of executions, and the stated bytes.
+        """Return an upper bound on the number of executed bytes, and the stated number.
 
-        Both numbers are divided by the message size m.
+        Both numbers are divided by the message size m. Executed bytes are the sum of the largest
+        packets of all steps.
         """
         if self.ports == "all":
             return common.bytes_formula(n, k), common.optimal_bytes(n, k)
@@ -422,7 +423,7 @@ class Bound:
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c in the bound, the number of messages over some link."""
+        """Return the coefficient of m T_c in the bound: the messages that some link must carry."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -434,7 +435,7 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
     """
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
-    # S_{n,n-1} is S_n, for which the catalogue has more algorithms.
+    # S_{n,n-1} is isomorphic to S_n, for which the catalogue has more algorithms.
     for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MAX_N_ON_STAR else (check,):
         one_source = is_broadcast or network.topology.translation_keeps_ports
         # Expanding a schedule to all sources multiplies its rows by the number of nodes.

@@ -158,10 +158,10 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the bytes of a broadcast on SP as multiples of m, for each number p of segments.
+    """Return the sums of the largest packets of a broadcast on SP, for each number p of segments.
 
-    SP is a shortest-path tree, m the size of the message, and D the diameter. The multiples are
-    (D+p-1)/p, because packets of m/p bytes are sent in D+p-1 steps.
+    SP is a shortest-path tree, and D the diameter. Each sum is (D+p-1)/p times the message size m,
+    because packets of m/p bytes are sent in D+p-1 steps.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
@@ -218,10 +218,10 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether the all-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+    """Check whether the bytes of an all-port broadcast on SP have the order of Lemma 1's bound.
 
-    SP is a shortest-path tree, and the bound is m/(n-1) bytes. In fact, the largest packets of all
-    steps add up to at least m bytes.
+    The bytes are the sum of the largest packets of all steps. SP is a shortest-path tree, and the
+    bound is m/(n-1) bytes. In fact, the sum is at least m bytes.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -236,10 +236,10 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether the one-port bytes of the broadcast on SP have the order of Lemma 1's bound.
+    """Check whether the bytes of a one-port broadcast on SP have the order of Lemma 1's bound.
 
-    SP is a shortest-path tree, and the bound is m bytes. In fact, the largest packets of all steps
-    add up to at least (n-1)m bytes.
+    The bytes are the sum of the largest packets of all steps. SP is a shortest-path tree, and the
+    bound is m bytes. In fact, the sum is at least (n-1)m bytes.
     """
     n = check.n
     schedule = broadcast.schedule

@@ -32,7 +32,7 @@ from ..tseng_sheu.trees import check_star_size
 def star_size(check: ClaimCheck) -> None:
     """Check the number of nodes, the degree and the diameter of S_n.
 
-    Also check whether the diameter is the paper's formula rounded up, another reading of the claim.
+    Also check another reading of the claim, in which the formula for the diameter is rounded up.
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
@@ -41,7 +41,11 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that the nodes with a given symbol in a given position, not the first, form S_{n-1}."""
+    """Check that nodes with the same symbol in one of the positions 2..n form a star graph S_{n-1}.
+
+    The links of the other dimensions must be those of S_{n-1}, and the links of the dimension of
+    this position must lead to other substars. On S_4, also check the paper's examples.
+    """
     n = check.n
     label_symbols = stars.symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -166,7 +170,7 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 @checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that by step 2, the message has entered each substar but the source's exactly once.
+    """Check that the message enters each substar except the source's exactly once, by step 2.
 
     A substar is the set of nodes with the same last symbol. The message must enter substars over
     links of dimension n.
@@ -267,7 +271,7 @@ def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Execution]:
 
 
 def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
-    """Return the step in which every node first receives a unit.
+    """Return the step in which each node first receives a unit.
 
     Returns:
         int64 ``[nodes]``: 0 for the source, ``steps + 1`` for a node that receives nothing.

@@ -1,7 +1,8 @@
 """Checks of Tseng & Sheu 1997, sections 4 and 5: executions of Algorithms 1 and 2.
 
 Algorithm 1 is a broadcast and Algorithm 2 an allgather. Algorithms of other papers with which Tseng
-& Sheu compare them are also executed.
+& Sheu compare them are also executed. In times, T_s is the time of a start-up, T_c the time per
+byte, and m the size of a message in bytes.
 """
 
 from fractions import Fraction
@@ -170,9 +171,10 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
 @checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
-    """Check that in Algorithm 1 no segment waits, and that packets have 1 or 2 segments.
+    """Check that in Algorithm 1, a broadcast, no segment waits and no packet exceeds two segments.
 
-    Also check that the last slot is h+p-1, for p segments and trees of height h.
+    Also check that the last slot has the number h+p-1, for p segments per tree and trees of height
+    at most h.
     """
     for root in check.roots(2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))

@@ -1,7 +1,8 @@
 """Checks of Tseng & Sheu 1997 about times: lower bounds, Theorems 1 and 2, and comparisons.
 
-Theorems 1 and 2 state the time of the broadcast of Algorithm 1, all-port and one-port. The paper
-compares these times with the lower bounds of Lemmas 1 and 2, and with earlier algorithms.
+Theorems 1 and 2 state the time of the broadcast of Algorithm 1, all-port and one-port. The bounds
+of Lemmas 1 (broadcast) and 2 (allgather) are compared with starcast's algorithms, and the paper's
+comparisons of its times with these bounds and with earlier algorithms are checked.
 """
 
 from fractions import Fraction
@@ -39,7 +40,7 @@ ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the numbers in the bounds of Lemmas 1 and 2.
 
-    These are the degree and the diameter of S_n, and the number of doublings from 1 to at least n!.
+    These are the degree and the diameter of S_n, and how often 1 must be doubled to reach n!.
     """
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
@@ -103,8 +104,8 @@ def time_in_slots(check: ClaimCheck) -> None:
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
 
-    The number may be a fraction. The time must fall before it and rise after it. Also check the
-    order of growth of the number.
+    The number need not be an integer. The time must decrease up to this number and increase beyond
+    it. Also check the order of growth of the number.
     """
     n = check.n
     h = collectives.height(check, "multiple")
@@ -127,7 +128,10 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 with the best number of segments ends within Theorem 1's time."""
+    """Check whether a broadcast by Algorithm 1 takes at most the time of Theorem 1.
+
+    The broadcast has the best integer number of segments.
+    """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem1(n), "all")
@@ -137,7 +141,11 @@ def time_of_theorem1(check: ClaimCheck) -> None:
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
-    """Check whether Algorithm 1 ends within Theorem 2's one-port time, n-1 times Theorem 1's."""
+    """Check whether a one-port broadcast by Algorithm 1 takes at most the time of Theorem 2.
+
+    This time is n-1 times as long as the time of Theorem 1. The broadcast has the best integer
+    number of segments.
+    """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
     check_ends_within(check, tables.theorem2(n), "one")
@@ -213,10 +221,10 @@ def check_least(
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
     """Check the correction of Theorem 1 or 2.
 
-    Let q be the best number of segments if it need not be an integer. With p = ceil(q) segments,
-    the time must exceed the stated time by at most the start-ups of one slot. An integer p must
-    attain the stated time if and only if q is an integer. If T_s is large compared with m T_c, the
-    start-ups alone must take longer than the stated time.
+    Let q be the positive real number of segments that minimizes the pipeline's time. With p =
+    ceil(q) segments, the time must exceed the stated time by at most the start-ups of one slot. An
+    integer p must attain the stated time if and only if q is an integer. If T_s is large compared
+    with m T_c, the start-ups alone must take longer than the stated time.
     """
     correction = check.correction()
     ceilings = []
@@ -437,8 +445,8 @@ def transmission_improves(check: ClaimCheck) -> None:
 def startup_improves(check: ClaimCheck) -> None:
     """Check the start-ups of allgather algorithms in Table 2, and their orders of growth.
 
-    The algorithms are the one on rotated Hamiltonian paths, Algorithm 2 in both port models, and
-    Misic's algorithm.
+    The algorithms are the allgather on rotated Hamiltonian paths, Algorithm 2 in both port models,
+    and Misic's algorithm, of which only the formula is checked.
     """
     collectives.check_hamiltonian(check)
     collectives.check_theorem3(check)
@@ -491,7 +499,7 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), i = 2..n, and its order of growth.
 
-    The sum is the number of phases of one-port broadcasts.
+    The sum is the number of phases of two one-port broadcasts that the paper cites.
     """
     check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
@@ -499,9 +507,9 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check which number p of segments minimizes the broadcast time of Sheu et al. [17].
+    """Check the stated number p of segments that minimizes the broadcast time of Sheu et al. [17].
 
-    This p may be a fraction. Also check its order of growth.
+    The number need not be an integer. Also check its order of growth.
     """
     tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

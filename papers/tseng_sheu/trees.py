@@ -43,7 +43,7 @@ class ShiftPath(NamedTuple):
 
 
 def shifted_root(network: CachedTopology, root: int, i: int) -> int:
-    """Return rho^i(r), the node whose label is the label of r shifted right by i positions."""
+    """Return rho^i(r): the node with the label of r, shifted right cyclically by i positions."""
     label = network.label(root)
     return network.rank(label[len(label) - i :] + label[: len(label) - i])
 
@@ -51,7 +51,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return the dimension of each node's link to its parent in the greedy tree L(r).
 
-    The dimensions follow Definition 1; the root r has 0.
+    The dimensions are computed by Definition 1. The entry of the root r is 0.
     """
     rows = stars.symbols(network)
     goal = rows[root]
@@ -90,7 +90,9 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> ShiftPath:
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return how many greedy trees L(rho^i(r)), i = 1..n-1, use each link towards their roots.
+    """Return how many greedy trees with shifted roots use each directed link towards the root.
+
+    The trees are L(rho^i(r)), i = 1..n-1; see `shifted_root`.
 
     Returns:
         int64 ``[nodes, ports]``.
@@ -184,7 +186,10 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("TS.L4", given=ClaimCheck.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
-    """Check that at most two greedy trees L(rho^i(r)) use the same link towards their roots."""
+    """Check that at most two greedy trees with shifted roots use the same link towards the root.
+
+    The trees are L(rho^i(r)), i = 1..n-1; see `shifted_root`.
+    """
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=root)
@@ -249,7 +254,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the largest height of the spanning trees L-hat is in D_n + n - 1 .. 2 D_n.
+    """Check that the largest height of the spanning trees L-hat is from D_n + n - 1 to 2 D_n.
 
     D_n is the diameter.
     """
@@ -293,10 +298,11 @@ def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the permutation that maps each symbol's position in r to its position in rho^i(r).
+    """Check the cycles of the permutation of positions by which a label is shifted.
 
-    For every root r and shift i, the permutation must have the gcd(n, i) cycles that formula (2)
-    states. Also check the paper's example.
+    The permutation maps each symbol's position in the label of a root r to its position in the
+    label of rho^i(r), the root shifted by i positions. For every r and i, it must have the
+    gcd(n, i) cycles that formula (2) states. Also check the paper's example.
     """
     n = check.n
     for root in check.roots(6):
@@ -317,7 +323,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
 
 
 def shift_cycles(n: int, i: int) -> list[list[int]]:
-    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i, as formula (2) states them.
+    """Return the cycles C_0, .., C_{gcd(n,i)-1} of positions under a shift by i, by formula (2).
 
     Positions are counted from 0.
     """
@@ -368,9 +374,9 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L6-opposite", given=ClaimCheck.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that each reversed link of a path p_i is in at most one greedy tree L(rho^j(r)).
+    """Check that each link of a path p_i, reversed, is in at most one greedy tree L(rho^j(r)).
 
-    `ShiftPath` defines the paths p_i; i and j are 1..n-1.
+    `ShiftPath` defines the paths p_i, and `shifted_root` the roots rho^j(r); i and j are 1..n-1.
     """
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):

@@ -202,8 +202,8 @@ def test_by_default_runs_are_matched_by_their_number_of_message_pieces() -> None
         for algorithm in ("multiple", "edge-disjoint")
     ]  # fmt: skip
     comparison = compare(sides)
-    rule = "runs with equal message_units (the pieces of a message) or, of the others, the fastest"
-    assert describe_pairing(comparison) == f"a row compares {rule} of each side"
+    rule = "runs with equal message_units (the pieces of a message), or the fastest of each side's"
+    assert describe_pairing(comparison) == f"a row compares {rule} other runs"
     pairs = {(row["message_units"], row["segments"]) for row in comparison.complete.rows()}
     assert pairs == {(4, "1 | 4"), ("16 | 1", "4 | 1")}
     by_segments = compare(sides, by="segments")

@@ -74,13 +74,14 @@ def test_uninstall_finally_lists_files_that_it_does_not_delete(
     script.touch()
     after = CliRunner().invoke(app, words).stderr.splitlines()
     cache = f"uv's cache {tmp_path}/uv, which all projects share; 'uv cache clean' deletes it"
+    completion = f"the completion script {script}; delete it, and its line in .bashrc or .zshrc"
     packages = f"not deleted: the Python packages in {sys.prefix}; delete this folder, or use pip"
     assert before[-1] == packages
     assert after == [
         "nothing to delete",
         packages,
         f"not deleted: {cache}",
-        f"not deleted: the completion {script}; delete it, and its line in .bashrc or .zshrc",
+        f"not deleted: {completion}",
     ]
 
 

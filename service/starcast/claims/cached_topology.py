@@ -320,7 +320,7 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
         candidates = neighbours[:, front].ravel()
         candidates = candidates[distances[candidates] < 0]
         distances[candidates] = distance
-        # Several nodes of the front may have the same neighbour, so duplicates are removed.
+        # Several nodes at one distance may have the same neighbour, so duplicates are removed.
         front = np.unique(candidates)
     return distances
 

@@ -128,11 +128,11 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for a spec. Star graphs, (n,k)-stars and hypercubes are sorted by n.
+    """Return the key by which the specs of topologies are sorted.
 
-    Of topologies with the same n, star graphs come first, and (n,k)-stars are sorted by k.
-
-    Other families are sorted by the number of nodes, because their n may have any meaning.
+    Star graphs, (n,k)-stars and hypercubes are sorted by n. For the same n, star graphs come first,
+    then hypercubes, then (n,k)-stars by k. Topologies of other families are sorted by the number of
+    nodes, because their n may have any meaning.
     """
     size = topology(spec)
     if size.family not in FAMILIES:
@@ -402,7 +402,9 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
                 hint=f"remove {spec} from `beyond`, or from the other sizes",
             )
     if not sizes.quick:
-        raise InputError("the level quick has no sizes", hint="increase `quick`, or omit less")
+        raise InputError(
+            "the level quick has no sizes", hint="increase `quick`, or shorten the list `omit`"
+        )
     return sizes
 
 

@@ -444,7 +444,8 @@ def _plain(value: Any) -> Plain:
 def _summary(values: NDArray[Any]) -> str:
     """Return the measured values as text.
 
-    Of many numbers, only the smallest and the largest are listed; of many other values, the first.
+    Of more than `_LISTED_VALUES` integers or floats, only the smallest and the largest are listed;
+    of that many other values, only the first.
     """
     flat = values.ravel()
     if not len(flat):

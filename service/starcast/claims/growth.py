@@ -1,10 +1,10 @@
-"""Functions for closed forms, exact if n is small, and the order of growth of a quotient.
+"""Arithmetic for closed forms, exact if n is small, and the order of growth of their quotients.
 
 A quotient of the papers' closed forms consists of factorials, logarithms, square roots and
 ceilings. Such a quotient behaves like n^a (log n)^b, where a and b are multiples of one half. If n
 is replaced by n^2, the quotient changes by the factor n^a 2^b. The values of this factor at a few
-huge n therefore show the order of growth. If the logarithm of the factor tends to 0 or to a
-negative value, the quotient is bounded. If the logarithm tends to b > 0, the quotient is of order
+huge n therefore show the order of growth. If the logarithm of the factor tends to b <= 0, or to
+minus infinity, the quotient is bounded. If the logarithm tends to b > 0, the quotient is of order
 (log n)^b. If the logarithm grows with n, the quotient grows like a power of n.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import mpmath
 
-#: An int or Fraction if n is at most `EXACT`, otherwise an mpmath float of high precision.
+#: An exact number (int or Fraction), or an mpmath float of high precision.
 Number = Any
 #: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
 ClosedForm = Callable[..., Number]
@@ -95,7 +95,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text, exactly if it is a small fraction, otherwise with four digits."""
+    """Return a number as text: exactly if its denominator is below 1000, else with four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

@@ -139,7 +139,8 @@ def read_pack_file(path: Path) -> PackFile:
     except OSError as error:
         raise unreadable(path, error) from None
     except pydantic.ValidationError as invalid:
-        # A misspelt key causes two errors, an unknown key and a missing key. The former helps more.
+        # A misspelt key causes two errors, an unknown key and a missing key. The error about the
+        # unknown key is more helpful.
         errors = invalid.errors(include_url=False, include_input=False)
         raise _explain(path, text, content, max(errors, key=_is_unknown_key)) from None
     except ValueError as error:
@@ -201,7 +202,7 @@ def _explain(path: Path, text: str, content: Any, details: Mapping[str, Any]) ->
     # omitted here.
     *place, key = details["loc"][: 4 if details["loc"][0] == "claim" else 2]
     if isinstance(key, int):
-        # The claim itself is not a table.
+        # The error is about a claim that is not a table.
         key = place.pop()
     noun, table = "the file", cast("type[_Table]", _Document)
     match place:

@@ -65,8 +65,8 @@ def all_pairs(_: Topology) -> bool:
 def unless_symmetric(size: Topology) -> bool:
     """Return whether schedules on a topology need the rows of all sources.
 
-    Such rows are needed if translations change the ports of links. Use this function as
-    `Memory.of_pairs`.
+    If translations keep the ports of links, the rows of one source determine those of all others.
+    Use this function as `Memory.of_pairs`.
     """
     return not size.translation_keeps_ports
 

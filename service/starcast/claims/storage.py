@@ -247,8 +247,8 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
 
 
 def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
-    # The families of a pack that is not loaded are unknown, so evidence is sorted by the stored
-    # order of sizes. Sizes beyond the scope of the claim come first.
+    # The plug-in that defines a size's topology family may not be loaded, so evidence is sorted by
+    # the stored order of sizes. Sizes beyond the scope of the claim come first.
     ranks = {size: rank for rank, size in enumerate(row.sizes, start=1)}
     return Verdict(
         row.claim,

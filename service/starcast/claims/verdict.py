@@ -189,7 +189,8 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 def describe_place(counterexample: Place) -> str:
     """Return a counterexample in one line.
 
-    For an order of growth, the line contains only the values, because no single size refutes it.
+    If the claim states an order of growth, the line contains only the values, because no single
+    size refutes such a claim.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})
@@ -282,8 +283,8 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
     """Yield, for each order of growth, a sentence with the largest quotient at the checked sizes.
 
-    The quotient is the measured value divided by the stated order of growth. The sentence also has
-    the same quotient at a huge n, if it was measured there.
+    The quotient is a closed form divided by the stated order of growth. The sentence also has the
+    value of this quotient at n = 2^256.
     """
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:

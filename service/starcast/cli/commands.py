@@ -565,4 +565,4 @@ def _describe_remains() -> Iterator[str]:
         yield f"uv's cache {uv}, which all projects share; 'uv cache clean' deletes it"
     for name in COMPLETION_SCRIPTS:
         if (script := Path.home() / name).exists():
-            yield f"the completion {script}; delete it, and its line in .bashrc or .zshrc"
+            yield f"the completion script {script}; delete it, and its line in .bashrc or .zshrc"

@@ -113,7 +113,9 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the part of a candidate that bash inserts, with special characters escaped.
+    """Return the part of a candidate that bash inserts.
+
+    Outside quotes, special characters are escaped.
 
     Args:
         candidate: the complete word, such as ``S5:multiple:12345``.

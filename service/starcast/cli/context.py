@@ -1,7 +1,8 @@
-"""The global flags and the settings of a command, and the log of its start and end.
+"""The global flags and the settings of a command, and the log entries for its start and end.
 
 Flags of a command override global flags; all flags override environment variables and settings
 files.
+
 The flags ``--quiet`` and ``--verbose`` may also follow a command, although the help of commands
 does not list them. The callbacks of these two flags run just before the command, after the options
 of the command are parsed and ``--help`` is handled.
@@ -85,6 +86,8 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
 def load_plugins(ctx: typer.Context) -> None:
     """Load the plug-ins given by --plugin, by the settings, or by installed packages.
 
+    Paper packs among them are checked. If the help or a completion is requested, nothing is loaded.
+
     Raises:
         InputError: a plug-in cannot be imported, or one of its definitions is invalid.
     """
@@ -116,7 +119,7 @@ def first_symbol(ctx: typer.Context) -> int:
 def _is_set(name: str) -> bool:
     """Return whether the environment or the settings file may contain a setting.
 
-    A comment that names the setting suffices. This test is much faster than loading all settings.
+    The settings file is only searched for the name, which is much faster than loading all settings.
     """
     from starcast.support.installation import config_file
 
@@ -147,7 +150,7 @@ def warn_of_unknown_variables() -> None:
 
 
 def set_quiet(value: bool) -> None:
-    """Suppress messages: print results, warnings and errors only.
+    """If ``value`` is True, suppress messages: only results, warnings and errors are printed.
 
     Raises:
         InputError: ``--verbose`` is given too.
@@ -160,7 +163,8 @@ def set_quiet(value: bool) -> None:
 def set_verbose(count: int) -> None:
     """Set which log events are printed to stderr, in addition to the log file.
 
-    The count 1 prints events from level info on; a larger count, from level debug on.
+    With the count 1, events from level info on are printed; with a larger count, from level debug
+    on. With the count 0, nothing changes.
 
     Raises:
         InputError: ``--quiet`` is given too.

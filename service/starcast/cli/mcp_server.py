@@ -33,7 +33,7 @@ from starcast.web.workers import Workers
 MAX_ANSWER = 100_000
 #: Seconds that a call may take in addition to the time limit of a query.
 _EXTRA_SECONDS = 5.0
-#: The operations that are tools, in the order in which MCP clients see them.
+#: The operations that MCP clients can call as tools, in the order in which clients see them.
 TOOLS: tuple[Callable[..., Any], ...] = (
     Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
     Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
@@ -105,7 +105,7 @@ class _StrictTool(Tool):
         """Run the tool.
 
         Raises:
-            ToolError: the tool lacks one of the parameters, or the operation failed.
+            ToolError: an argument is not a parameter of the tool, or the operation failed.
         """
         try:
             check_parameters(f"the tool {self.name}", arguments, self.parameters["properties"])
@@ -219,7 +219,7 @@ def _write(result: Any) -> str:
         return _cut(facts | reason)
     rows, note = result.rows, result.note
     while len((text := dump_json({"rows": rows, "note": note, **reason})).encode()) > MAX_ANSWER:
-        # Rows are removed in proportion to the excess size, and at least one row.
+        # Each round removes rows in proportion to the excess size, but at least one row.
         rows = rows[: min(len(rows) - 1, int(len(rows) * MAX_ANSWER / len(text)))]
         note = (
             f"only the first {len(rows):,} of {len(result.rows):,} rows fit: ask for fewer rows."

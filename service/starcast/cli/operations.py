@@ -313,7 +313,7 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
 def call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
-    """Call an operation with the values from the command line, and return the result.
+    """Call an operation with values from a command line or an MCP client; return its result.
 
     Omitted values have the defaults of the operation. Query parameters may be words such as
     ``name=TEXT``, or a mapping. Text that a plug-in prints goes to stderr, because stdout is for

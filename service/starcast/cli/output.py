@@ -184,7 +184,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
-    """Return whether a table fits on the terminal; True if stdout is a file."""
+    """Return whether a table fits on the terminal, or in 1,000 characters if stdout is a file."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 
@@ -346,7 +346,7 @@ def _print_records(
 
 
 def _terminal_width() -> int:
-    """Return the width of the terminal, or a large number if stdout is a file."""
+    """Return the width of the terminal in characters, or 1,000 if stdout is not a terminal."""
     return get_terminal_size().columns if sys.stdout.isatty() else 1_000
 
 
@@ -483,7 +483,7 @@ def _rate_column(unit: str) -> Any:
 
 
 def reporter() -> Reporter:
-    """Return a reporter that shows progress bars on a terminal, and lines elsewhere.
+    """Return a reporter that shows progress bars on a terminal, and prints lines elsewhere.
 
     With ``--quiet``, the reporter is silent.
     """

@@ -1,7 +1,8 @@
-"""Printers: functions that print the results of operations, one per class of results.
+"""Printers: functions that prepare the output of operations, one per class of results.
 
 A printer's parameters are the output options of the command. A printer is called before the
-operation begins; it checks the options, and returns the function that prints the result.
+operation begins; it checks the options, and returns a function that prints the result. The
+docstring of a printer describes this function.
 """
 
 import json
@@ -377,7 +378,7 @@ def exchange_file(out: OutOption = None) -> Show:
     return show
 
 
-#: The printer of each kind of result, by the name of its class.
+#: The printer of each class of results, by the name of the class.
 PRINTERS: dict[str, Callable[..., Show]] = {
     "Table": table,
     "RunTable": table,

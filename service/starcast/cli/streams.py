@@ -52,7 +52,7 @@ class _Stream(TextIOWrapper):
 
 
 def prepare() -> None:
-    """Replace closed standard streams by the null device, and handle errors of the others."""
+    """Replace closed standard streams by the null device; handle write errors on the others."""
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -37,7 +37,7 @@ AT, BETWEEN, EQUAL = "at", "between", "equal from"
 #: The numbers of segments that are compared, in `Crossing.choice`.
 BEST, ONE, ONLY = "best", "one", "only"
 
-#: For each column of `crossover_rows` besides `AXES`, the attribute of `Crossing` that it shows.
+#: For each column of `crossover_rows` except `AXES`, the attribute of `Crossing` in this column.
 _SHOWN = {
     "first": "first", "second": "second", "segments": "segments_text", "message_bytes": "place",
     "message_bytes_from": "low", "message_bytes_to": "high", "better_below": "below",
@@ -157,7 +157,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to display in a table of crossovers, a part of `COLUMNS`.
+    """Return the columns of `COLUMNS` to display in a table of crossovers.
 
     The columns for the ends of ranges are omitted. The columns of faults and roots are omitted if
     they have only default values.

@@ -2,9 +2,9 @@
 
 A panel is a set of curves that can share a plot. The runs of a panel solve the same problem for
 various message sizes: they have the same values on all other axes of `QUESTION`, except the axes
-in ``across``, on which compared runs may differ. Each curve shows an algorithm, and each panel has
-a lower bound. In text for plots, m is the message size in bytes and p the number of segments (the
-notation of the papers).
+in ``across``, on which compared runs may differ. Each curve shows an algorithm. A panel has one
+lower bound, or one for each combination of values on the axes in ``across``. In text for plots, m
+is the message size in bytes and p the number of segments (the notation of the papers).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -188,7 +188,7 @@ class Panel:
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The lower bound at each message size; it holds for any number of copies."""
+        """The lower bound at each message size; it holds for all runs of the panel."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
@@ -301,7 +301,8 @@ def panels(comparison: Comparison) -> list[Panel]:
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     """Select runs for the plots of links used, and return panels with these runs as `profiled`.
 
-    No runs are selected in a panel whose schedules are all plotted in other panels.
+    No runs are selected in a panel whose schedules are all plotted in panels that are handled
+    before it.
 
     For each curve, the fastest run is selected at the largest size that all curves of the panel
     have, or at the curve's own largest size if no size is common. A schedule does not depend on

@@ -53,7 +53,7 @@ class RunList(Table):
     """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns that repeat a parameter or default value in all rows.
+        """Return the table without columns that have the same parameter or default in all rows.
 
         A note lists the omitted values that are not defaults.
         """
@@ -371,8 +371,8 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
 def _cases(table: PaperTable, runs: Iterable[Run]) -> list[Case]:
     """Return the distinct cases of runs (topology, message, machine), in order of first appearance.
 
-    Cases with the value 1 on the table's `axis_with_1` are omitted if there are other cases: the
-    rows of the other cases include the values for 1.
+    If the table has an `axis_with_1`, such as copies, the rows of every case also show the figures
+    for the value 1 on this axis. So cases with the value 1 are omitted if there are others.
     """
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1

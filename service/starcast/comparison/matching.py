@@ -36,7 +36,7 @@ PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 _COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
-#: The name of the number of (node, unit) pairs that a run with faults did not deliver.
+#: The name of the figure that counts the (node, unit) pairs that a run with faults did not deliver.
 MISSING = "missing"
 
 
@@ -298,7 +298,7 @@ class _Pairing:
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
-                # Runs with equal message units are paired first: a row should have as few
+                # Runs with equal values of `by` are paired first: a row should have as few
                 # differences as possible, so that the stated reason names only relevant ones.
                 if not waiting or not free:
                     return

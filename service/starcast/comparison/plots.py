@@ -1,7 +1,7 @@
 """Plots of a comparison as files for a paper, drawn with matplotlib.
 
 The plots show time against message size, and the links used in each step. No window is opened. The
-files have a transparent background and contain their fonts. Equal data give identical files,
+files have a transparent background and need no installed fonts. Equal data give identical files,
 regardless of the user's matplotlib settings.
 """
 
@@ -64,7 +64,7 @@ _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
 _TITLE_LINE, _TITLE_CHARACTERS, _LEGEND_CHARACTERS = 0.14, 44, 45
 #: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
-#: The marker of a crossover, and the share of the plot width that a crossover's number needs.
+#: The marker of an exact crossover.
 _RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 8,
@@ -73,6 +73,7 @@ _RING: dict[str, Any] = {
     "markeredgecolor": INK,
     "linestyle": "",
 }
+#: Rings that are closer than this share of the plot's width can share a label.
 _NEAR = 0.06
 #: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
@@ -147,10 +148,10 @@ def make_styles(labels: Iterable[str]) -> Styles:
 def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes: Axes) -> None:
     """Plot time against message size m on logarithmic axes.
 
-    Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
-    as well. Stored points are marked. Between them, a curve is exact if the times are linear in m;
-    otherwise the points are joined by straight lines. Messages of 0 bytes and times of 0 are not
-    shown.
+    Each algorithm is a curve with its best stored number of segments p; each lower bound is a curve
+    as well. Stored points are marked. Between these points, a curve is exact if the times are
+    linear in m; otherwise the points are joined by straight lines. Messages of 0 bytes and times of
+    0 are not shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.
@@ -329,7 +330,10 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield labels and positions for crossover rings; close rings share a label such as ``3-5``."""
+    """Yield labels and positions for crossover rings.
+
+    Close rings with consecutive numbers share a label such as ``3-5``.
+    """
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

@@ -257,7 +257,7 @@ def describe_pairing(comparison: Comparison) -> str:
     units = _UNITS[comparison.by]
     if comparison.by in equal:
         return f"a row compares runs with equal {_enumerate([*varying, units])}"
-    rule = f"runs with equal {units} or, of the others, the fastest of each side"
+    rule = f"runs with equal {units}, or the fastest of each side's other runs"
     return f"a row compares {f'runs with equal {_enumerate(varying)}: ' if varying else ''}{rule}"
 
 

@@ -28,7 +28,7 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: Separates the experiment's name and the part's name in the name of a side that is only a part.
+#: Separates the names of the experiment and of the part in the name of a side that is only a part.
 PART = "/"
 #: Separates the values of the sides in a text such as ``S5 | Q7``.
 EACH = " | "
@@ -334,8 +334,9 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    The name consists of the part's values on the axes in ``across`` that vary, the algorithm if
-    there are several, and the base and copies if these vary for this algorithm.
+    The name consists of the part's values on the axes in ``across`` that vary; of the algorithm, if
+    there are several algorithms or none of these axes varies; and of the base and copies, if these
+    vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

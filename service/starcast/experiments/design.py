@@ -41,7 +41,7 @@ from starcast.topologies import Topology, as_topology
 if TYPE_CHECKING:
     from starcast.stores.database import models
 
-#: The maximum number of points in a grid.
+#: The maximum number of combinations of the values in a grid, and thus of its points.
 MAX_POINTS = 100_000
 
 #: The axes whose values are combined for each algorithm on each topology; the first axis varies
@@ -78,7 +78,7 @@ class Grid:
     Raises:
         InputError: a key is not an axis, a required axis is missing, a value is invalid, or an axis
             has values that no algorithm of the grid uses.
-        LimitError: the grid has more than `MAX_POINTS` points.
+        LimitError: the values have more than `MAX_POINTS` combinations.
 
     Example:
         >>> Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1024}).points()
@@ -109,12 +109,12 @@ class Grid:
             axes[axis] = tuple(sorted(set(given.get(axis, declared.grid_default)), key=order))
         # object.__setattr__ is used, because the class is frozen.
         object.__setattr__(self, "axes", axes)
-        # Points are counted before they are created, because the points of a few long axes could
-        # exhaust memory.
+        # Combinations are counted before points are created, because the points of a few long axes
+        # could exhaust memory.
         most = prod(max(len(values), 1) for values in axes.values())
         if most > MAX_POINTS:
             raise LimitError(
-                f"the grid has {most:,} points, more than {MAX_POINTS:,}",
+                f"the grid has {most:,} combinations of values, more than {MAX_POINTS:,}",
                 hint="use fewer values per axis",
             )
         self._check_use()
@@ -504,5 +504,5 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
 
 
 def _quote(value: Any) -> str:
-    """Return a value as TOML; its strings are those of JSON, but with the DEL character escaped."""
+    """Return a value in TOML syntax: as in JSON, but with the character DEL escaped too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -241,7 +241,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"the experiment has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
+        """Return the points of the grid; None without a grid, or if a run needs a plug-in."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -503,11 +503,11 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
         # A busy link carries one packet in a step, so the number of packets equals the number of
         # busy links.
         if links != sent or (sent == 0) != (units == 0):
-            yield f"a step cannot have {links} links with {sent} packets of up to {units} units"
+            yield f"a step using {links} links cannot have {sent} packets of up to {units} units"
     yield from _differs("simulated, steps", cost.steps, len(profile))
     if cost.transmissions is None or not packets <= cost.transmissions <= most_units:
         yield (
-            f"simulated, transmissions is {_shown(cost.transmissions)}, but its profile allows"
+            f"simulated, transmissions is {_shown(cost.transmissions)}, but the step profile allows"
             f" only {packets} to {most_units}"
         )
     if cost.start_ups is None or cost.bytes is None:
@@ -542,7 +542,7 @@ def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
     # Without a closed form, the unit size is unknown, but it must divide the message size.
     sent = units * point.message_bytes
     if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
-        yield f"simulated, bytes is {_shown(stated)}, not a multiple of a unit"
+        yield f"simulated, bytes is {_shown(stated)}, which no division into equal units gives"
 
 
 def _differs(figure: str, stated: object, expected: object) -> Iterator[str]:

@@ -187,8 +187,9 @@ def execute_all(
     """Execute points while the context is open, in this process or in several.
 
     Points with the same `Point.structure` share one execution and follow each other. With one
-    process, points are in the given order, otherwise in the order of completion. All processes have
-    ended when the context ends; an error or interruption ends them at once.
+    process, the executions are in the order of the given points, otherwise in the order of
+    completion. All processes have ended when the context ends; an error or interruption ends them
+    at once.
 
     Args:
         points: the points to execute.
@@ -292,8 +293,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # Costs have the order of listings: closed form, simulated, lower bound. A key that `known`
-    # repeats keeps its place.
+    # The order is closed form, simulated, lower bound: a key that `known` repeats keeps its place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})

@@ -34,7 +34,8 @@ ADHOC = "adhoc"
 #: Maximum time in seconds that an executed single run waits for other processes that are writing to
 #: the same experiment.
 SAVE_SECONDS = 60
-#: Constraints of PostgreSQL that are violated if two processes store the same run or experiment.
+#: Constraints of PostgreSQL that are violated if another process stores the same run or experiment,
+#: or deletes the experiment, at the same time.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 

@@ -1,7 +1,8 @@
 """Shards of experiments: parts that are executed on separate machines, without a database.
 
 Points with the same `Point.structure` are always in the same shard, because they share a single
-execution. The function `starcast.experiments.exchange.merge_experiment` stores all shards.
+execution. The function `starcast.experiments.exchange.merge_experiment` reads all shards of an
+experiment and stores their runs.
 """
 
 from collections.abc import Sequence

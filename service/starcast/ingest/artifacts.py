@@ -1,7 +1,7 @@
 """Artifacts that can be stored: topologies, forests and schedules.
 
-The size of an artifact is known before it is built. An artifact is built and verified before it is
-stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
+The size of an artifact is known, or estimated, before the artifact is built. An artifact is built
+and verified before it is stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
 ``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build the artifact
 again. The trees of a user's own forest are an exception: they are loaded from PostgreSQL.
 """
@@ -142,9 +142,9 @@ class Artifact:
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return
-        # The planned number of rows of a schedule of starcast is an estimate: it ignores the root.
-        # It includes all rows to switches, but rows that no endpoint needs are omitted when the
-        # schedule is built.
+        # For schedules of starcast's own algorithms, the planned number of rows is an estimate that
+        # ignores the root. On networks with switches, the plan includes all rows to switches, but
+        # rows that no endpoint needs are omitted from the built artifact.
         has_switches = self.topology.endpoints < self.topology.nodes
         is_estimate = (self.kind == "schedule" and not self.plugins) or (
             has_switches and relationships < self.relationships
@@ -300,7 +300,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that built an artifact, as PostgreSQL records; {} if it is not stored."""
+    """Return the plug-ins that PostgreSQL records for an artifact; {} for an unknown artifact."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

@@ -172,9 +172,9 @@ class LoadState(StrEnum):
     FAILED = "failed"
 
 
-#: The states that may follow each state; None stands for an artifact without a row. Only a loading
-#: artifact becomes complete. A complete artifact must be loading before its row is deleted, so that
-#: an interrupted drop is detected.
+#: The states that may follow each state; None stands for an artifact without a row. An artifact
+#: becomes complete only from the state loading. A complete artifact must return to the state
+#: loading before its row is deleted, so that an interrupted drop is detected.
 TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
     None: frozenset({LoadState.PLANNED}),
     LoadState.PLANNED: frozenset({LoadState.LOADING, LoadState.FAILED, None}),

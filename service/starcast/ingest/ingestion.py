@@ -157,7 +157,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             row = session.get(models.Materialization, ("forest", artifact_id))
-            # An interrupted ingest has left a failed forest, which is replaced.
+            # A forest that is neither complete nor recoverable is replaced.
             if row is None or not (row.state == LoadState.COMPLETE or row.error in RECOVERABLE):
                 continue
             stored = repository.load_forest(session, artifact_id)

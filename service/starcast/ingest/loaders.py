@@ -166,8 +166,8 @@ class ImportLoader:
         with self.stores.session() as session:
             complete = recorded_artifacts(session)
             lost = [artifact for artifact in artifacts if artifact not in complete]
-            # A killed rebuild over Bolt leaves the state ``loading``. What it wrote to Neo4j is
-            # replaced together with the old store.
+            # A killed rebuild over Bolt leaves artifacts in the state ``loading``. Their data in
+            # Neo4j are replaced together with the old store.
             for artifact in lost:
                 if read_state(session, artifact.kind, artifact.id) is not LoadState.FAILED:
                     set_state(session, artifact.kind, artifact.id, LoadState.FAILED)

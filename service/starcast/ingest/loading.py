@@ -314,7 +314,8 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
-        # The rows of an artifact cannot stay in PostgreSQL if those of its topology or forest go.
+        # The rows of an artifact can stay in PostgreSQL only if those of its topology and forest
+        # stay too.
         is_lost = known.get(artifact) is LoadState.COMPLETE and not _depends_on(
             artifact, deleted - kept, forest_of
         )

@@ -1,7 +1,7 @@
 """Ingest plans: the requested artifacts, their sizes, and the faster load method.
 
-Planning needs no server and builds nothing, so it can also report the size of a plan that exceeds
-the limits.
+Planning needs no server and does not build the planned artifacts, so it can also report the size of
+a plan that exceeds the limits.
 
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
 ``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` requests all allgather algorithms that are

@@ -213,8 +213,8 @@ def restore(
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
-    During the restore, no other process can write to the stores. So the backup of the previous
-    content is complete, and no process changes the graph while it is emptied.
+    During the restore, no other process can write to the stores. The backup of the previous content
+    is therefore complete, and no process changes the graph while this process empties it.
 
     Args:
         settings: the settings that name the stores.
