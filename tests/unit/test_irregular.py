@@ -97,6 +97,13 @@ def test_distances_above_254_are_stored_as_int32() -> None:
     assert topology("Line301").distances().tolist() == list(range(301))
 
 
+@pytest.mark.parametrize(("nodes", "dtype"), [(509, np.uint8), (510, np.int32)])
+def test_distances_up_to_254_are_stored_as_uint8(nodes: int, dtype: type) -> None:
+    ring = topology(f"Ring{nodes}")
+    assert ring.distances().dtype == dtype
+    assert ring.diameter == nodes // 2
+
+
 #: Defects of a plug-in's topology: the change that causes each, and the error message.
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     "a port is not one to one": (

@@ -580,7 +580,7 @@ def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Integers:
     distance = 0
     while len(frontier):
         distance += 1
-        if distance > MAX_UINT8_DISTANCE:
+        if distance > MAX_UINT8_DISTANCE and is_new.any():
             distances = distances.astype(np.int32)
         for generator in generators:
             nodes = _move(group, frontier, generator)
