@@ -26,7 +26,8 @@ PREFIX = ".starcast-"
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the context ends without an error.
 
-    The temporary file is created with its final mode, so other users can never read a secret in it.
+    The temporary file is created with the mode ``mode``. So if only the owner may read the new
+    file, other users can never read the temporary file either.
 
     Raises:
         OSError: the file cannot be written.

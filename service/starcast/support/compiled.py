@@ -22,7 +22,7 @@ except ImportError:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: The modules whose `jit` functions have not yet been compiled in this process.
+#: The modules with `jit` functions whose compilation has not been announced in this process.
 _unannounced: set[str] = set()
 
 

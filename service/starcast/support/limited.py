@@ -104,8 +104,8 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
         f"{source} contains more than {size}, the limit for such a file",
-        hint="divide the content into several files; if the file itself is much smaller, it is "
-        "damaged",
+        hint="divide the content into several files; if the file itself is much smaller than the "
+        "limit, it is probably damaged",
     )
 
 
@@ -161,7 +161,8 @@ def _encoding(start: bytes) -> str:
     first = start[:2]
     if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(start) > len(first):
         return "utf-16"
-    # In UTF-16 without a byte order mark, one of the first two bytes is 0.
+    # In UTF-16 without a byte order mark, one of the first two bytes is 0 if the text begins with
+    # an ASCII character.
     if first.count(0) == 1 and len(first) == 2:
         return "utf-16-le" if first[1] == 0 else "utf-16-be"
     return "utf-8-sig"

@@ -16,7 +16,7 @@ _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method that loads networks; it is removed when the lab is deleted."""
+    """Add a lab's method that loads networks; a deleted lab's method is no longer called."""
     _resolvers.append(WeakMethod(resolver))
 
 

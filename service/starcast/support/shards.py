@@ -216,7 +216,10 @@ def merge_shards(
 
 
 def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
-    """Convert a JSON value of a shard file to a type; ``name`` names the value in messages."""
+    """Convert a JSON value of a shard file to a pydantic model.
+
+    Error messages call the value ``name``.
+    """
     try:
         return kind.model_validate(value)
     except ValueError as error:
