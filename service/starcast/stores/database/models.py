@@ -114,7 +114,7 @@ class StoredNetwork(Base):
 
 
 class Topology(Base):
-    """An ingested topology with its counts."""
+    """An ingested topology with its size, degree and diameter."""
 
     __table_args__ = (
         counts(
@@ -125,7 +125,7 @@ class Topology(Base):
 
     spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
     family: Mapped[str] = field("name of the family", ForeignKey("family.name"))
-    n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
+    n: Mapped[int] = field("size parameter of the family: n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
     endpoints: Mapped[Big] = field("number of nodes that are not switches")
@@ -137,7 +137,10 @@ class Topology(Base):
 
 
 class NodeKey(Base):
-    """For each network or plug-in topology, the number with which the node keys in Neo4j begin."""
+    """The number with which a topology's node keys in Neo4j begin.
+
+    Topologies of the families star, nk-star and hypercube need no number.
+    """
 
     topology: Mapped[str] = key("spec of the topology", check=SPEC)
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
@@ -196,7 +199,7 @@ class Schedule(Base):
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[Big] = field("rank of the root")
     symmetric: Mapped[bool] = field(
-        "whether the schedule lists only the rows of the identity, which represent all sources"
+        "whether the schedule lists only the rows of one source, which represent all sources"
     )
     steps: Mapped[int] = field("last step in which a unit moves")
     transmissions: Mapped[Big] = field("number of times that a unit crosses a link")
@@ -205,7 +208,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns of both tables of steps; a row describes one simulated step."""
+    """The columns that the tables of steps share; a row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("number of directed links used")
@@ -220,7 +223,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Commands find only artifacts with a row."""
+    """The state of one artifact in the graph store. Only artifacts with a row here can be found."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -325,7 +328,8 @@ class Cost(Base):
     transmissions: Mapped[Big | None] = field("number of times that a unit crosses a link")
     bytes: Mapped[Fraction | None] = field("coefficient of t_c, exact", check=RATIONAL)
     time: Mapped[Fraction] = field(
-        "start_ups * t_s + bytes * t_c, exact; for a lower bound, the larger of the two summands",
+        "start_ups * t_s + bytes * t_c, plus latencies of links, exact; for a lower bound, the"
+        " larger of the two terms",
         check=RATIONAL,
     )
     source: Mapped[str] = field("paper and number in the paper, or simulated")
@@ -370,7 +374,7 @@ class _CheckedClaim:
 
 
 class ClaimEvidence(_CheckedClaim, Base):
-    """The evidence of one claim at one size."""
+    """The evidence that a verification run found for one claim at one size."""
 
     size: Mapped[str] = key("size that was checked: S5")
     evidence: Mapped[dict[str, Any]] = field("findings as JSON", check=OBJECT)

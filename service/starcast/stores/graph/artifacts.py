@@ -1,4 +1,4 @@
-"""Artifacts in the form that the graph stores: a node, and relationships as rows of arrays.
+"""Artifacts in the form that the graph stores: a node, and relationships as rows of a table.
 
 A row is one relationship. Numpy and Cypher compute the same checksum for a row, by combining the
 values of the row in sequence. A value v changes the checksum h to h^2 + F v + 1 modulo a prime,

@@ -354,13 +354,13 @@ def find_titles(topology: "Topology") -> Sequence[str]:
 
 
 #: Families whose position in this tuple is part of their nodes' keys. The keys of other families'
-#: nodes are derived from the spec.
+#: nodes begin with a number from `KEY_NUMBERS`.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
-#: The smallest number that replaces family, n and k in the keys of other families' nodes.
+#: The smallest number in `KEY_NUMBERS`.
 _FIRST_NUMBER = 1 << 20
-#: The numbers that replace family, n and k, by topology spec, as recorded in the relational store
-#: in use; see `draw_number`.
+#: For topologies of other families, the number that replaces family, n and k in node keys, by spec.
+#: The numbers are recorded in the table ``node_key`` of the relational store in use.
 KEY_NUMBERS: dict[str, int] = {}
 
 

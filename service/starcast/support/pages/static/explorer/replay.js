@@ -7,14 +7,14 @@
 /** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
 const MOST_PAIRS = 2 ** 26;
-/** The number of missing units that are listed. */
+/** The maximum number of (node, unit) pairs that are listed as missing. */
 const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
 /** The columns that a translation does not change. */
 const UNCHANGED = /** @type {const} */ (["step", "port", "tree", "combine"]);
 /** @type {Record<string, string>} the collective that the rows of one source execute */
 const OF_ONE_SOURCE = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
-/** @type {Record<string, number>} the power of the number of endpoints to which the number of units is proportional */
+/** @type {Record<string, number>} the exponent p for each collective whose number of units is a multiple of endpoints^p (0 for all others) */
 const POWERS = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
 /** Collectives in which every endpoint contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
@@ -182,7 +182,7 @@ export class Replay {
     return node < this.network.endpointCount ? this.alive[node] : 0;
   }
 
-  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds after the rows that were executed so far */
   count(node, unit) {
     return this.initial(node, unit) + (this.arrived[node * this.data.units + unit] ?? 0);
   }
