@@ -65,7 +65,7 @@ class _Announcement(event.Listener):
         if dispatcher.stats.cache_path is None:
             when = "in every run, because no cache folder is writable: set NUMBA_CACHE_DIR"
         current_reporter().say(
-            f"compiling the loops of {module} with numba, up to a minute, {when}"
+            f"compiling the loops of {module} with numba takes up to a minute, {when}"
         )
 
     def on_end(self, compilation: Any) -> None:  # noqa: ARG002 - as in numba's class

@@ -70,7 +70,7 @@ class Shard:
         if parsed is None:
             raise InputError(
                 f"'{text}' is not a shard",
-                hint="write its number and the number of shards, such as 2/8",
+                hint="write the shard's number and the number of shards, such as 2/8",
             )
         shard = cls(int(parsed[1]), int(parsed[2]))
         if shard.index > shard.count:
