@@ -60,7 +60,7 @@ class Store(Base):
         "random id, which the node (:Store) of the graph records too",
         server_default=text("gen_random_uuid()"),
     )
-    created_at: Mapped[datetime] = moment("when the database was created")
+    created_at: Mapped[datetime] = moment("when the tables were created")
 
 
 class Family(Base):
@@ -73,7 +73,7 @@ class Family(Base):
 class StoredNetwork(Base):
     """A topology that is given by its links, such as one read from a file.
 
-    The network is kept while an ingested topology, a run or a record uses it.
+    A network that an ingested topology, a run or a record uses cannot be deleted.
     """
 
     __tablename__ = "network"
@@ -94,8 +94,8 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     endpoints: Mapped[int | None] = field(
-        "number of nodes that are not switches, which have the lowest ranks; null if all nodes are"
-        " endpoints"
+        "number of nodes that are not switches, which have the lowest ranks; null in rows of older"
+        " versions, in which all nodes are endpoints"
     )
     capacities: Mapped[list[Any]] = field(
         "capacity of each link, in the order of links, or empty if all are 1",
