@@ -464,7 +464,9 @@ def _describe_change(change: object) -> str:
 def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
-    Roles that do not exist on the server are skipped; after creating a role, upgrade again.
+    Roles that do not exist on the server are skipped; after creating a role, upgrade again. If the
+    current role owns the schema, roles without privileges of their own can no longer create
+    objects in the schema.
 
     Args:
         connection: an open transaction of the owner.

@@ -403,7 +403,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Return a description of the tasks of other processes that hold the lock with this name."""
+    """Return a description of the tasks of other processes that hold this lock or wait for it."""
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
