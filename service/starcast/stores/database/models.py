@@ -267,7 +267,7 @@ class Experiment(Base):
 
 
 class Run(Base, AxisColumns):
-    """An algorithm executed at one point of an experiment's grid, with its costs.
+    """An algorithm executed at one point of an experiment, with its costs.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
     asynchronous: their runs have equal timings and started_at. A sum of timings over runs would
@@ -413,7 +413,7 @@ class StoredRecord(Base):
     topology: Mapped[str] = field("spec of the topology, which need not be ingested", check=SPEC)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
     value: Mapped[int] = field("value of the witness")
-    bound: Mapped[int] = field("proven bound: no object has a better value")
+    bound: Mapped[int] = field("bound on the value: no object has a better value")
     optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
