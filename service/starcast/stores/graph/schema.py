@@ -234,7 +234,7 @@ NODE = Label(
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
         _string("topology", "spec of the topology"),
-        _integer("rank", "index of the node in the order of labels, from 0; switches follow endpoints"),
+        _integer("rank", "index in the order of labels, from 0; switches follow endpoints"),
         _string("label", "node label; on star graphs one character per symbol, 1..9 then a..z"),
         Property("title", PropertyType.STRING, "node text in a network's source", always=False),
         Property(
