@@ -417,7 +417,8 @@ class StoredRecord(Base):
     optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
-        "evidence for the bound with SHA-256 and checker; null if the bound follows from theory",
+        "evidence for the bound with SHA-256 and checker; null if the bound follows from theory or"
+        " inequalities",
     )
     verification: Mapped[str] = field(
         "result of checking the bound: verified, not made again or not checked",

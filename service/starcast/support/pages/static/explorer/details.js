@@ -188,7 +188,7 @@ export function showFaults(explorer) {
       : "Every live node still receives all of its units.";
     parts.push(element("p", { class: "result", "data-missing": result.missing }, text));
     if (result.missing) parts.push(listMissing(explorer, result));
-    if (schedule?.data.symmetric && state.source === "one") parts.push(note("These are the units of one source."));
+    if (schedule?.data.symmetric && state.source === "one") parts.push(note("Only the units of one source are counted."));
   }
   byId("faults").replaceChildren(...parts);
 }

@@ -228,7 +228,7 @@ export class Explorer {
     this.state.source = source === "all" && !reason ? "all" : "one";
     byId("source").disabled = reason !== "";
     byId("source-text").textContent = schedule.data.symmetric
-      ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
+      ? reason || "The schedule is symmetric: translating the rows of one source gives the rows of all other sources."
       : "";
     const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
     const units = data.units;
