@@ -27,7 +27,7 @@ _unannounced: set[str] = set()
 
 
 def jit(function: Function) -> Function:
-    """Return the function, compiled at its first call; later processes load the code from a cache.
+    """Return a function that numba compiles at its first call; later processes use a cache.
 
     Functions are inlined, so that calls of small functions cost nothing. Functions should copy
     arrays with loops: numba takes seconds to compile a slice assignment, because it also compiles

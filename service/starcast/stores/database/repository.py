@@ -233,7 +233,7 @@ def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
 
 
 def artifact_columns(kind: str) -> list[str]:
-    """Return the column names for a listing of artifacts of this kind."""
+    """Return the column names of a listing of artifacts of this kind."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 

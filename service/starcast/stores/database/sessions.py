@@ -257,7 +257,7 @@ def read_only(engine: Engine) -> Engine:
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether the engine was yielded by `lock_store`, which holds the store's lock."""
+    """Return whether `lock_store` yielded this engine, so that it holds the store's lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 

@@ -211,7 +211,7 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            # The rows of topologies with equal links lack some columns of the file.
+            # The file has the columns `capacity` and `latency`, which equal links lack.
             relationship = RELATIONSHIP_OF[artifact.kind]
             self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))
