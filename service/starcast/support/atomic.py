@@ -26,8 +26,8 @@ PREFIX = ".starcast-"
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the context ends without an error.
 
-    The temporary file is created with the mode ``mode``. So if only the owner may read the new
-    file, other users can never read the temporary file either.
+    The temporary file is created with the mode ``mode``, so its content is never readable for more
+    users than that of the new file.
 
     Raises:
         OSError: the file cannot be written.
