@@ -40,7 +40,7 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The link attributes that the weights in a file can specify.
+#: The link attributes that the weights in a network file can specify.
 Weights = Literal["capacity", "latency"]
 #: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
@@ -92,7 +92,10 @@ ListingFormat = Literal[
 
 
 class LoadMethod(StrEnum):
-    """Method of loading rows into Neo4j: over Bolt, by offline import, or automatically chosen."""
+    """Method of loading rows into Neo4j: over Bolt, or by an offline import.
+
+    With ``auto``, rows are imported if that is possible and estimated to be faster.
+    """
 
     AUTO = "auto"
     BOLT = "bolt"
