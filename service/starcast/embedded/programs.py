@@ -384,7 +384,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Yield a progress callback for jgo, which stops a download if another one has failed."""
+        """Yield a progress callback for jgo, which stops a download if another has failed."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -29,8 +29,8 @@ _LIGATURE = re.compile(r"([-,'])(?=\1)")
 _HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
-#: LaTeX code for columns and parameters that do not appear under their own names. Most of it is the
-#: papers' symbols.
+#: LaTeX code for the columns and parameters that are not printed under their own names, mostly
+#: symbols of the papers.
 _SYMBOLS = {
     "t_s": "$T_s$",
     "t_c": "$T_c$",
@@ -137,9 +137,9 @@ def booktabs(
     lines = _tabular(grid, letters, [column.head for column in grid])
     omitted: list[str] = []
     if widths[1] > room:
-        kept = _fitting(grid, room, spare)
+        kept = _remaining_columns(grid, room, spare)
         omitted = [column.name for column in grid if column not in kept]
-        lines = [_SMALL_STYLE, *_fit(kept, room)]
+        lines = [_SMALL_STYLE, *_narrowed_table(kept, room)]
     elif widths[0] > room:
         lines = [_SMALL_STYLE, *lines]
     if widths[0] > room and not is_float:
@@ -184,7 +184,7 @@ class _Column:
         return max(map(_width, words))
 
 
-def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
+def _remaining_columns(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
     """Return the columns that remain after omitting ``spare`` columns until the table fits.
 
     The table fits if it is at most ``room`` points wide.
@@ -198,7 +198,7 @@ def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list
     return kept
 
 
-def _fit(kept: Sequence[_Column], room: float) -> list[str]:
+def _narrowed_table(kept: Sequence[_Column], room: float) -> list[str]:
     """Return the LaTeX lines of a table in a small font that is at most ``room`` points wide."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
