@@ -65,7 +65,7 @@ export class Drawing {
     if (!periods.length && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
   }
 
-  /** Join the links between the same items. */
+  /** Create the drawn links; in a quotient, all links between the same two items become one. */
   joinLinks() {
     const { network } = this;
     /** @type {Map<number, number>} */

@@ -18,7 +18,7 @@ import { SvgView } from "./svg-view.js";
 /** @import { Fault, Rows } from "./replay.js" */
 /** @import { ScheduleData } from "./source.js" */
 
-/** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
+/** Up to this number of items, a drawing is rendered as SVG: S_5 has 120 nodes. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
 const VIEWS = { svg: SvgView, webgl2: GlView, canvas: CanvasView };

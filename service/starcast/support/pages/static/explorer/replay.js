@@ -40,8 +40,8 @@ export function whyNotAllSources(network, data) {
 /**
  * Expand a symmetric schedule to the rows of all sources, as `Schedule.expand` does.
  *
- * To translate a node to a source, follow the ports of its shortest path from the root, but begin at
- * the source.
+ * A translation maps the root to a source. To find the image of another node, follow the ports of the node's
+ * shortest path from the root, but begin at the source.
  *
  * @param {Network} network @param {ScheduleData} data @param {Rows} rows
  * @returns {{data: ScheduleData, rows: Rows}}
@@ -119,7 +119,7 @@ export class Replay {
     /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
     this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // of very many pairs, most have no contributions
     this.executed = new Uint8Array(rows.count);
-    /** the contributions by which each row increases those of its receiver */
+    /** the number of contributions that each row adds at its receiver */
     this.gain = new Uint16Array(rows.count);
     /** the number of rows up to each step, from step 0 on */
     this.ends = new Int32Array(this.steps + 1);
@@ -129,7 +129,7 @@ export class Replay {
     this.figures = this.profile();
     /** the units that are missing after the last step, if there are faults */
     this.result = faults.length ? this.findMissing() : null;
-    /** the most units that a node holds in the end, for a schedule that is not a reduction */
+    /** the largest number of units that a node holds after the last step, for a schedule that is not a reduction */
     this.mostHeld = this.heldAfter(this.steps, -1).reduce((most, count, node) => {
       // The source of a scatter holds all units from the start, so it would make other nodes pale.
       return this.toAll || !this.totals[node] ? Math.max(most, count) : most;
