@@ -124,8 +124,8 @@ def test_buttons_and_keys_move_the_drawing_without_dragging(open_page: Open) -> 
 def test_single_character_keys_can_be_switched_off(open_page: Open) -> None:
     """WCAG 2.1.4 requires this, because speech input would trigger such keys."""
     page = open_page("S4", "schedule=broadcast:multiple&step=3")
-    page.get_by_text("Keys", exact=True).click()
-    keys = page.get_by_label("Letters, digits and signs are keys")
+    page.get_by_text("Keyboard shortcuts", exact=True).click()
+    keys = page.get_by_label("Letters, digits and signs work as shortcuts")
     for is_on, step in ((False, "step 3"), (True, "step 4")):
         keys.set_checked(is_on)
         page.evaluate("document.activeElement.blur()")

@@ -432,7 +432,7 @@ def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Ope
     assert "faults=2134@2" in address(page)
     assert int(page.locator("#faults .result").get_attribute("data-missing") or 0) > 0
     expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
-    assert "goes without" in str(node(page, "3421").get_attribute("aria-label"))
+    assert "units missing" in str(node(page, "3421").get_attribute("aria-label"))
     page.keyboard.press("x")
     assert "faults" not in address(page)
     expect(page.locator("#live")).to_have_text("no faults")
@@ -440,10 +440,10 @@ def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Ope
 
 def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
-    assert page.locator("[aria-label*='goes without']").count() > 0
+    assert page.locator("[aria-label*='units missing']").count() > 0
     page.select_option("#schedule", "")
     expect(page.locator("#schedule-options")).to_be_hidden()
-    expect(page.locator("[aria-label*='goes without']")).to_have_count(0)
+    expect(page.locator("[aria-label*='units missing']")).to_have_count(0)
     expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
 
 
@@ -510,7 +510,7 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
                 "tree 1",
                 "tree 2",
                 "root or source",
-                "goes without a unit in the end",
+                "lacks a unit after the last step",
                 "crossed out: failed node",
                 "failed link",
             ],

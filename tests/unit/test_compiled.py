@@ -44,7 +44,7 @@ def test_only_the_first_process_compiles_and_announces_the_compilation(
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
     announcement = (
-        "compiling the loops of __main__ with numba, up to a minute, only in the first run"
+        "compiling the loops of __main__ with numba takes up to a minute, only in the first run"
     )
     assert run(str(program)) == [announcement, "42", "21"]
     assert run(str(program)) == ["42", "21"]

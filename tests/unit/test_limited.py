@@ -225,7 +225,7 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a key of 50,000 parts": (_DOTTED, DESIGN, 2, "as TOML: a key has more than 8 parts"),
     "a setting of 50,000 parts": (_DOTTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
     "quoted parts of a key": (_QUOTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
-    "a number of 10,000 digits": (_HEXADECIMAL, SETTINGS, 2, "integer has more than 1,000 digits"),
+    "a number of 10,000 digits": (_HEXADECIMAL, SETTINGS, 2, "integer has 1,000 digits or more"),
     "a hundred grids": (_grids, DESIGN, 7, "more than 200,000 points"),
     "a billion steps": (_rows("1000000000,#0,1,0"), SCHEDULE, 7, "1,000,000,000 steps are too"),
     "a billion units": (_rows("1,#0,1,999999999"), SCHEDULE, 7, "1,000,000,000 units on 2 nodes"),

@@ -195,8 +195,9 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of a PostgreSQL database, or None if the id is not known. For
-#: PostgreSQL it is its own database, for Neo4j the database to which the graph belongs.
+#: Findings about a server, and the id of a PostgreSQL database, or None if the id is not known. The
+#: check of PostgreSQL returns the id of its own database. The check of Neo4j returns the id of the
+#: database to which the graph belongs.
 ServerFindings = tuple[list[Finding], str | None]
 
 
@@ -206,7 +207,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # an ingest would raise it too
+        except audit.OwnershipError as error:  # every ingest would raise this error
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store

@@ -7,8 +7,9 @@
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
     logs/         output of the servers
-    neo4j/        Neo4j's home: conf, logs, and its data (see `neo4j`)
+    neo4j/        Neo4j's home: conf, logs, and its data (see `starcast.embedded.neo4j`)
     postgres/     PostgreSQL's data
+    backups/      backups of PostgreSQL's tables, made before an upgrade or a restore
 """
 
 import hashlib
@@ -202,7 +203,7 @@ class Home:
 
     @property
     def is_rebuilding(self) -> bool:
-        """True while Neo4j is being switched to a newly imported data directory."""
+        """Whether Neo4j is being switched to a newly imported data directory."""
         with system.translate_os_errors(self.root):
             return system.is_locked(self.rebuild_lock)
 

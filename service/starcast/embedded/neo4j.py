@@ -102,8 +102,8 @@ def _read(name: str) -> str:
 
 #: The template of neo4j.conf.
 CONFIGURATION = _read("neo4j.conf")
-#: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
-#: example after a full disk.
+#: Setting with which Neo4j starts despite a damaged transaction log. Such a log ends in the middle
+#: of a transaction, for example because the disk was full.
 _WITH_DAMAGED_LOG = "internal.dbms.tx_log.fail_on_corrupted_log_files=false\n"
 _WITHOUT_HTTP = "server.http.enabled=false\n"
 _WITH_BROWSER = _read("browser.conf")
@@ -341,7 +341,7 @@ class Neo4j(Server):
         return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port; set the password of a new store."""
+        """Return whether the server accepts logins on a port; set the password of a new store."""
         from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
 
         try:

@@ -1,8 +1,9 @@
 """The servers' programs: packages of ``starcast[embedded]``, pg_restore, and Neo4j's jars.
 
-Only the extra ``embedded`` installs the packages with the servers. If the account that runs the
-servers cannot read the folder of the packages, they are copied to ``/var/cache/starcast``. The
-program ``pg_restore`` reads backups in format 1, which earlier versions of starcast wrote.
+The extra ``embedded`` installs the packages with the servers. If the account that runs the servers
+cannot read the folder of the packages, they are copied to ``/var/cache/starcast``. The program
+``pg_restore`` reads backups in format 1, which earlier versions of starcast wrote. The extra
+``backup`` installs only the package that contains this program.
 
 All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
 ``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
@@ -168,8 +169,8 @@ def create_readable(folder: Path) -> None:
 def find_pg_restore(major: int) -> Path:
     """Return the path of a pg_restore from PostgreSQL version ``major`` or a newer version.
 
-    The program reads backups in format 1. It comes with the operating system's packages
-    or with a package of ``starcast[embedded]``.
+    The program reads backups in format 1. It comes with the operating system's packages or with
+    ``starcast[backup]``.
 
     Raises:
         UnavailableError: no such program is installed.
@@ -285,7 +286,7 @@ class JarSet:
             )
 
     def download(self, mirror: str | None, reporter: Reporter) -> None:
-        """Verify all present files and download the missing files.
+        """Download the missing files, then verify the checksums of all files.
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.
@@ -332,7 +333,7 @@ class JarSet:
 
 
 class _Download:
-    """A download by several threads, all of which stop at the first failure."""
+    """A download by several threads, which all stop after the first failure."""
 
     def __init__(self, partial: Path, mirror: str | None, advance: Callable[[int], None]) -> None:
         maven: Any = load("jgo.maven")
@@ -383,7 +384,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Yield a progress callback for jgo that stops a running download after a failure."""
+        """Yield a progress callback for jgo, which stops a download if another has failed."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -171,7 +171,7 @@ class StoreRebuild:
         if Neo4j.name in self._home.running():  # the old server was never stopped
             return
         stack.stop([self._new])
-        self._reporter.say("going back to the previous store")
+        self._reporter.say("restarting Neo4j on the previous store")
         try:
             stack.start([self._old], self._settings, self._reporter)
         except StarcastError as error:  # do not hide the error that caused the roll-back

@@ -3,9 +3,9 @@
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
 the files that were already downloaded or written.
 
-`remove` deletes everything that starcast put on this machine, except its Python package. Only files
-with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
-home or a cache folder may contain other files. Nothing is removed from a folder without
+`remove` deletes what starcast put on this machine, except its Python package and other homes. Only
+files with names that starcast uses are removed, and a folder only if it is empty afterwards,
+because a home or a cache folder may contain other files. Nothing is removed from a folder without
 ``stack.lock``, because such a folder is not a home. All users of the machine share the system user
 and the programs in ``/var/cache/starcast``. These programs and this user are removed only if root
 runs `remove`, starcast created them, and no server of another home is running.
@@ -102,7 +102,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
     PostgreSQL's tables are created, or upgraded to the newest revision.
 
     Raises:
-        InputError: a server is already running on another port than the settings request.
+        InputError: the settings name the same port twice; or a server is already running on
+            another port than they name, or without the Neo4j Browser that they request.
         RejectedError: a program file was changed after its download; or a newer starcast has
             created the tables (the servers keep running).
         UnavailableError: a download failed, or a server does not start.
@@ -130,7 +131,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: Reporter) -> None:
-    """Download missing program files, start servers, and write the archive of Neo4j's classes."""
+    """Download missing program files, start servers, and write Neo4j's class archive if missing."""
     has_run = bool(home.published())
     size = sum(_RESTART_MB if has_run else server.required_mb for server in servers)
     system.require_space(home.root, size, "the embedded stack")

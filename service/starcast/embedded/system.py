@@ -155,7 +155,7 @@ def run_as(
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a matcher, which accepts a process if its command line has one of the arguments."""
+    """Return a matcher that accepts a process if its command line has one of the arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
@@ -283,8 +283,8 @@ def owns_port(pid: int, port: int) -> bool:
 def memory_bytes(pid: int) -> int:
     """Return the memory of a process and its children in bytes.
 
-    Shared pages are counted once if the operating system reports them; otherwise the result is the
-    resident memory of the process alone.
+    Memory pages that several of these processes share count once. If the operating system does not
+    permit reading the shared pages, the result is the resident memory of the process alone.
     """
     total = 0
     with suppress(psutil.NoSuchProcess):

@@ -35,7 +35,6 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
     A read-only view of a writable array is also copied, because a change of that array changes the
     view.
     """
-    # The content of a read-only view still changes when its base array does.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
         return freeze(array.copy())
     return array

@@ -1,8 +1,8 @@
-"""Atomic writes: a file or folder gets its name only when it is complete and on disk.
+"""Atomic writes: a file or folder gets its name only when it is complete.
 
-Data is written under a hidden temporary name in the same folder, flushed to disk and renamed. If
-the process is killed (kill -9) before the renaming, a temporary file or folder remains, whose name
-begins with `PREFIX`; users may delete it.
+Data is written under a hidden temporary name in the same folder. Then the temporary file or folder
+is renamed; a file is flushed to disk before. If the process is killed (kill -9) before the
+renaming, the temporary file or folder remains. Its name begins with `PREFIX`; users may delete it.
 """
 
 import fcntl
@@ -26,7 +26,8 @@ PREFIX = ".starcast-"
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the context ends without an error.
 
-    The temporary file is created with its final mode, so other users can never read a secret in it.
+    The temporary file is created with the mode ``mode``, so its content is never readable for more
+    users than that of the new file.
 
     Raises:
         OSError: the file cannot be written.

@@ -21,8 +21,9 @@ from starcast.support.vocabulary import EXECUTION_MODELS, FAULT, Collective, Por
 
 #: Upper bound of all numerators and denominators, so that computed values fit into a double.
 LARGEST = 10**30
-#: Words that users can write instead of a number. ``best`` is the number of segments for which the
-#: algorithm's closed form gives the shortest time, and ``degree`` is the degree of the topology.
+#: Words that users can write instead of a number. ``best`` is the number of segments or messages
+#: for which the algorithm's closed form gives the shortest time. ``degree`` is the degree of the
+#: topology.
 BEST, DEGREE = "best", "degree"
 #: The word for the centre as root, which is the node with the smallest distance to its furthest
 #: node. The word keeps this meaning even if a node has the label ``centre``; users specify such a

@@ -22,12 +22,12 @@ except ImportError:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: The modules whose `jit` functions have not yet been compiled in this process.
+#: The modules with `jit` functions whose compilation has not been announced in this process.
 _unannounced: set[str] = set()
 
 
 def jit(function: Function) -> Function:
-    """Return the function, compiled at its first call; later processes load the code from a cache.
+    """Return a function that numba compiles at its first call; later processes use a cache.
 
     Functions are inlined, so that calls of small functions cost nothing. Functions should copy
     arrays with loops: numba takes seconds to compile a slice assignment, because it also compiles
@@ -65,7 +65,7 @@ class _Announcement(event.Listener):
         if dispatcher.stats.cache_path is None:
             when = "in every run, because no cache folder is writable: set NUMBA_CACHE_DIR"
         current_reporter().say(
-            f"compiling the loops of {module} with numba, up to a minute, {when}"
+            f"compiling the loops of {module} with numba takes up to a minute, {when}"
         )
 
     def on_end(self, compilation: Any) -> None:  # noqa: ARG002 - as in numba's class

@@ -60,7 +60,7 @@ def clean_message(text: str) -> str:
 
 
 class NetworkWarning(UserWarning):
-    """A warning about the reading of a network, for example that parallel links were merged."""
+    """A warning about a network that is read, for example that parallel links were merged."""
 
 
 class StarcastError(Exception):
@@ -119,7 +119,7 @@ class LimitError(StarcastError):
 
 
 class UncheckedError(StarcastError):
-    """A part of a record was not checked: generate its proof, or do not rely on this part."""
+    """A part of a search record was not checked: generate the proof, or do not rely on it."""
 
     exit_code = 8
 
@@ -130,8 +130,8 @@ EXIT_CODES: dict[int, str] = {
     1: "internal error: a defect of starcast, please report it",
     2: "invalid input: a name, a value, a file or an option",
     3: "not found: nothing is stored under that name",
-    4: "unavailable: a server is not running, cannot be reached or refuses the login",
-    5: "busy: another process holds the lock",
+    4: "unavailable: a server cannot be reached or refuses the login, or a package is missing",
+    5: "busy: another process holds a lock, or a server is busy",
     6: "rejected: a check failed (a structure, a stored artifact, a schema, the doctor)",
     7: "limit reached: time, rows, memory or disk",
     8: "not checked: nothing is wrong, but a part of a record was not or cannot be checked",
@@ -193,7 +193,7 @@ def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
 def check_parameters(owner: str, names: Iterable[str], known: Collection[str]) -> None:
     """Check that the names of given parameters are known.
 
-    Without this check, a misspelled fault or condition would be ignored silently.
+    Without this check, a parameter with a misspelled name would be ignored silently.
 
     Args:
         owner: noun phrase for what has the parameters, such as ``the tool simulate_schedule``.

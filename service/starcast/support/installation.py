@@ -1,8 +1,8 @@
 """The installation of starcast: paths of its files, and the provenance of results.
 
 Every command imports this module, so it must import quickly. Finding plug-ins with
-`importlib.metadata` would parse the metadata of all packages, which takes longer than most
-commands, so `is_declared` first checks whether any installed package might declare plug-ins.
+`importlib.metadata` would parse the metadata of all installed packages, which takes longer than
+most commands. The search can be skipped if `is_declared` returns False.
 """
 
 import os

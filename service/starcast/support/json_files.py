@@ -110,7 +110,7 @@ def parse_json(data: bytes, source: object) -> Any:
     """Return the value of a JSON text; see `decode_text` for its encoding.
 
     Raises:
-        ValueError: the text is not JSON, is nested too deeply, or contains a constant such as NaN,
+        ValueError: the text is not JSON, is nested too deeply, or contains NaN, an infinite number,
             the character NUL or an unpaired surrogate.
         LimitError: the Python objects would take too much memory.
     """

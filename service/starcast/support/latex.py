@@ -29,7 +29,8 @@ _LIGATURE = re.compile(r"([-,'])(?=\1)")
 _HAT = re.compile("([A-Za-z])\u0302")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
-#: The papers' symbols for columns and parameters.
+#: LaTeX code for the columns and parameters that are not printed under their own names, mostly
+#: symbols of the papers.
 _SYMBOLS = {
     "t_s": "$T_s$",
     "t_c": "$T_c$",
@@ -45,8 +46,8 @@ _MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc]|[a-z]\^\d)\b")
 _NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
 _LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
-# Widths in points in the class article. A column of a two-column page is 221 (A4) or 230 points
-# wide, the text of a one-column page 345 points. A paragraph is indented by 15 points.
+# Widths in points in LaTeX's document class ``article``. A column of a two-column page is 221 (A4)
+# or 230 points wide, the text of a one-column page 345 points. A paragraph is indented by 15.
 _COLUMN, _TEXT, _INDENTATION = 220.0, 345.0, 15.0
 #: The width of an em and the space on each side of a table column, in points, for text of normal
 #: and of small size.
@@ -136,9 +137,9 @@ def booktabs(
     lines = _tabular(grid, letters, [column.head for column in grid])
     omitted: list[str] = []
     if widths[1] > room:
-        kept = _fitting(grid, room, spare)
+        kept = _remaining_columns(grid, room, spare)
         omitted = [column.name for column in grid if column not in kept]
-        lines = [_SMALL_STYLE, *_fit(kept, room)]
+        lines = [_SMALL_STYLE, *_narrowed_table(kept, room)]
     elif widths[0] > room:
         lines = [_SMALL_STYLE, *lines]
     if widths[0] > room and not is_float:
@@ -173,15 +174,21 @@ class _Column:
 
     @property
     def folded(self) -> float:
-        """The smallest width, in em, at which no word is broken except at a hyphen."""
+        """The smallest width, in em, at which no word is broken except at a hyphen.
+
+        Only the cells of columns that are aligned left can be wrapped.
+        """
         if self.letter != "l":
             return self.stacked
         words = (word for text in (self.head, *self.cells) for word in _WORD_END.split(text))
         return max(map(_width, words))
 
 
-def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that remain if ``spare`` columns are omitted until ``room`` suffices."""
+def _remaining_columns(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
+    """Return the columns that remain after omitting ``spare`` columns until the table fits.
+
+    The table fits if it is at most ``room`` points wide.
+    """
     em, space = _SMALL
     kept = list(grid)
     for name in spare:
@@ -191,8 +198,8 @@ def _fitting(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list
     return kept
 
 
-def _fit(kept: Sequence[_Column], room: float) -> list[str]:
-    """Return the lines of a table with a small font that is at most ``room`` points wide."""
+def _narrowed_table(kept: Sequence[_Column], room: float) -> list[str]:
+    """Return the LaTeX lines of a table in a small font that is at most ``room`` points wide."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]
@@ -249,7 +256,7 @@ def escape_latex(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Return text as LaTeX code, with topology specs and axis names as mathematics."""
+    """Return text as LaTeX code, with specs such as S5, t_s, t_c and powers as mathematics."""
     parts = _MATHEMATICS.split(text)
     return "".join(
         _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
@@ -257,7 +264,7 @@ def typeset(text: str) -> str:
 
 
 def _symbol(text: str) -> str:
-    """Return a topology's spec, an axis or a power as mathematics."""
+    """Return LaTeX mathematics for a spec such as S5, for t_s or t_c, or for a power."""
     if text in _SYMBOLS:
         return _SYMBOLS[text]
     if "^" in text:

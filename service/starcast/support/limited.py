@@ -31,8 +31,8 @@ _CHUNK = 2 * MB
 #: its memory grows with the square of the number of parts.
 MAX_KEY_PARTS = 8
 _LONG_KEY = re.compile(rf"\.(?:[\w \t-]*+\.){{{MAX_KEY_PARTS - 1}}}", re.ASCII)
-#: A binary, octal or hexadecimal integer that is too long for Python to print in a message. Python
-#: itself refuses to parse such a long decimal integer.
+#: A binary, octal or hexadecimal integer of at least 1,000 digits. Python might refuse to print it
+#: in a message. Python itself refuses to parse very long decimal integers.
 _LONG_INTEGER = re.compile(r"(?<![\w-])0[box]\w{1000}", re.ASCII)
 #: Comments and strings of TOML. A string that is never closed extends to the end of its line or of
 #: the file.
@@ -104,8 +104,8 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
         f"{source} contains more than {size}, the limit for such a file",
-        hint="divide the content into several files; if the file itself is much smaller, it is "
-        "damaged",
+        hint="divide the content into several files; if the file itself is much smaller than the "
+        "limit, it is probably damaged",
     )
 
 
@@ -161,7 +161,8 @@ def _encoding(start: bytes) -> str:
     first = start[:2]
     if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(start) > len(first):
         return "utf-16"
-    # In UTF-16 without a byte order mark, one of the first two bytes is 0.
+    # In UTF-16 without a byte order mark, one of the first two bytes is 0 if the text begins with
+    # an ASCII character.
     if first.count(0) == 1 and len(first) == 2:
         return "utf-16-le" if first[1] == 0 else "utf-16-be"
     return "utf-8-sig"
@@ -203,7 +204,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     if _LONG_KEY.search(bare):
         raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts")
     if _LONG_INTEGER.search(bare):
-        raise ValueError("an integer has more than 1,000 digits")
+        raise ValueError("an integer has 1,000 digits or more")
     try:
         return tomllib.loads(text)
     except RecursionError:

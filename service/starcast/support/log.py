@@ -57,7 +57,7 @@ def event(message: str, level: int = logging.INFO, /, **fields: Any) -> None:
 
 
 def error_event(message: str, error: BaseException, /, **fields: Any) -> None:
-    """Log an event with the traceback of an unexpected error."""
+    """Log an event at the level ERROR, with the traceback of an unexpected error."""
     LOGGER.error(message, exc_info=error, extra={"fields": fields})
 
 
@@ -72,9 +72,9 @@ def start(target: Target) -> OSError | None:
     """Begin to write events to a file; with the level ``off``, no events are written.
 
     Returns:
-        None, or the error if the file cannot be written; in this case, no events are written.
+        None, or the error if the file cannot be opened; in this case, no events are written.
     """
-    global _target  # noqa: PLW0603 - one per process, as in `logging`
+    global _target  # noqa: PLW0603 - one log per process, as in `logging`
     stop()
     if target.level == "off":
         return None
@@ -93,9 +93,10 @@ def start(target: Target) -> OSError | None:
 
 
 def lower_level(level: int) -> None:
-    """Let the logger accept events from a level on, without excluding events of lower levels.
+    """Make the logger accept events of the given level and above.
 
-    A handler of the calling program may need events of a lower level than the log file.
+    If the logger already accepts lower levels, nothing changes, because a handler of the calling
+    program may need these events.
     """
     LOGGER.setLevel(min(level, LOGGER.getEffectiveLevel()))
 

@@ -28,5 +28,8 @@ except InputError:
 
 
 def as_workspace(array: NDArray[Any]) -> Any:
-    """Return an array in its fastest form: contiguous for compiled loops, else a list."""
+    """Return an array in the form that loops process fastest.
+
+    Compiled loops get a contiguous array, interpreted loops get a list.
+    """
     return np.ascontiguousarray(array) if IS_COMPILED else array.tolist()

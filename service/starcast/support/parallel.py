@@ -461,7 +461,8 @@ def _start_process() -> tuple[SpawnProcess, Connection]:
         connection, remote = multiprocessing.Pipe()
         # A forked process would share the parent's database connection, so the process is spawned.
         process = SpawnProcess(target=_serve, args=(remote, log.current_target()), daemon=True)
-        # Closing this copy leaves only the worker's, so the pipe closes when the worker exits.
+        # This process closes its copy of the worker's end, so that the pipe closes when the worker
+        # exits.
         with remote:
             start_blocked(process)
     except OSError as error:

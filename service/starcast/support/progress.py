@@ -57,7 +57,7 @@ class Silent:
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002 - as in Reporter
-        """Return a task that discards its progress."""
+        """Begin a task that discards its progress."""
         yield _SilentTask()
 
 
@@ -184,7 +184,7 @@ class _LineTask:
         self._done += amount
 
     def describe(self, now: float) -> str:
-        """Return the amount done, the total, the rate, and the seconds left at this rate."""
+        """Return a line with the amount done and an estimate of the remaining time."""
         rate = self._done / max(now - self._start, 1e-9)
         if self._unit == "%":
             amounts = f"{self._done} %"

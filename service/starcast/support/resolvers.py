@@ -1,8 +1,8 @@
-"""Functions that load networks, by spec or name, from the stores of open labs.
+"""Load networks, by spec or name, from the stores of the labs that this process has opened.
 
-`starcast.topologies` calls these functions for specs that this process does not know. This module
-connects the topologies and the labs, because `starcast.topologies` cannot import the stores, and
-opening a lab must not import numpy.
+`starcast.topologies` calls `resolve` for specs that this process does not know, and every
+`starcast.lab.Lab` adds its own method. This module connects the two packages, because
+`starcast.topologies` cannot import the stores, and opening a lab must not import numpy.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _resolvers: list["WeakMethod[Resolver]"] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Add a lab's method that loads networks; it is removed when the lab is deleted."""
+    """Add a lab's method that loads networks; a deleted lab's method is no longer called."""
     _resolvers.append(WeakMethod(resolver))
 
 

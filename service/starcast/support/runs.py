@@ -24,7 +24,8 @@ class RunCost:
         transmissions: number of times that units cross links.
         start_ups: the coefficient of t_s.
         bytes: the coefficient of t_c.
-        time: ``start_ups * t_s + bytes * t_c``; for a lower bound, the larger of the two terms.
+        time: ``start_ups * t_s + bytes * t_c``, plus the latencies of links, if any; for a lower
+            bound, the larger of the two terms.
         source: the paper with the number of the formula, or ``simulated``.
     """
 

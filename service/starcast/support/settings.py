@@ -40,8 +40,8 @@ _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _DAY = 86_400
 #: URI parameters that contain a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: The beginning of a URI up to its password. SQLAlchemy allows passwords with characters such as /
-#: and #, so this pattern does too.
+#: The beginning of a URI that contains a password, up to the @ after the password. SQLAlchemy
+#: allows passwords with characters such as / and #, so this pattern does too.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 
@@ -254,7 +254,15 @@ def _read_environment() -> dict[str, str]:
 
 
 def _read_file() -> dict[str, Any]:
-    """Return the settings from the settings file; {} if the path is /dev/null or no file exists."""
+    """Return the settings from the settings file; {} if no such file exists.
+
+    With ``STARCAST_CONFIG=/dev/null``, no settings file is read.
+
+    Raises:
+        InputError: ``STARCAST_CONFIG`` names a folder or a missing file, or the file is unreadable
+            or not TOML.
+        LimitError: the file is too large.
+    """
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(

@@ -70,7 +70,7 @@ class Shard:
         if parsed is None:
             raise InputError(
                 f"'{text}' is not a shard",
-                hint="write its number and the number of shards, such as 2/8",
+                hint="write the shard's number and the number of shards, such as 2/8",
             )
         shard = cls(int(parsed[1]), int(parsed[2]))
         if shard.index > shard.count:
@@ -216,7 +216,10 @@ def merge_shards(
 
 
 def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
-    """Convert a JSON value of a shard file to a type; ``name`` names the value in messages."""
+    """Convert a JSON value of a shard file to a pydantic model.
+
+    Error messages call the value ``name``.
+    """
     try:
         return kind.model_validate(value)
     except ValueError as error:

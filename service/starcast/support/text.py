@@ -41,7 +41,10 @@ def letter(place: int) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Capitalize text, unless it begins with a symbol, and end it with a full stop."""
+    """Return text as a sentence, with a capital letter at the beginning and a full stop at the end.
+
+    A first word of one or two letters is not capitalized, because it may be a symbol such as n.
+    """
     capitalized = text[:1].upper() + text[1:] if _WORD.match(text) else text
     return capitalized if capitalized.endswith(".") or not capitalized else f"{capitalized}."
 

@@ -27,7 +27,7 @@ Ports = Literal["all", "one"]
 #: The execution models. All packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Lower bounds that are computed only on request, from all cuts or by a linear program.
+#: Lower bounds that are computed only on request, from the bottleneck cut or by a linear program.
 RequestedBound = Literal["cut", "lp"]
 
 #: The formats to which schedules can be exported for other tools.
@@ -40,7 +40,7 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The link attributes that the weights in a file can specify.
+#: The link attributes that the weights in a network file can specify.
 Weights = Literal["capacity", "latency"]
 #: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
@@ -92,7 +92,10 @@ ListingFormat = Literal[
 
 
 class LoadMethod(StrEnum):
-    """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster of the two."""
+    """Method of loading rows into Neo4j: over Bolt, or by an offline import.
+
+    With ``auto``, rows are imported if that is possible and estimated to be faster.
+    """
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -154,7 +157,7 @@ SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + 
 #: The pattern of node labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The string that replaces the root in a schedule's id if the schedule has rows for all sources.
+#: The string that replaces the root in a schedule's id if the schedule lists all sources' rows.
 EXPANDED = "expanded"
 #: The pattern of construction and algorithm names, with any arguments, in both stores.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"

@@ -1,10 +1,10 @@
 """Backups of the relational store: the rows of all tables as text, with checksums.
 
 A backup is a zip archive. Its member ``manifest.json`` states the schema revision and, for each
-table, the number of rows and a checksum. For each table, a member ``TABLE.copy`` holds the output
-of PostgreSQL's COPY, in text format with a header line. Rows and checksums come from the same
-snapshot of the database. Backups in format 1, which earlier versions of starcast wrote, contain a
-``pg_dump`` dump instead.
+table, the number of rows and a checksum. For each table, a member ``TABLE.copy`` holds a line with
+the column names, then the rows in the text format of PostgreSQL's COPY. Rows and checksums come
+from the same snapshot of the database. Backups in format 1, which earlier versions of starcast
+wrote, contain a ``pg_dump`` dump instead.
 
 A backup contains only rows; a restore creates the tables by migrations. Nothing in a backup file is
 executed, and a dump is only decoded. A restored database is accepted only if its tables match the

@@ -1,7 +1,6 @@
 """Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
-CHECK constraints are written in the form in which PostgreSQL prints them. No CHECK constraint
-refers to another table, so the tables of a dump can be restored in any order.
+No CHECK constraint refers to another table, so a backup can be restored table by table.
 """
 
 import inspect
@@ -44,11 +43,11 @@ NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
 # Column checks: SQL conditions in which {} stands for the name of the column.
-#: A topology's spec, such as ``S5``.
+#: The check of a topology's spec, such as ``S5``.
 SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
-#: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
+#: The check of a construction or algorithm, with any arguments: ``forest(base=greedy)``.
 NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
-#: A non-negative rational number.
+#: The check of a non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
@@ -185,7 +184,7 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    Rows that were stored before the axis existed get the default value of the axis.
+    Rows that were stored before the axis existed get its usual value, if it has one.
     """
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(

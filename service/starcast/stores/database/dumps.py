@@ -38,7 +38,7 @@ DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
-    """Check that a dump contains the rows of all given tables, and only objects of starcast.
+    """Check that a dump contains the rows of exactly the given tables, and no unexpected objects.
 
     Args:
         file: the backup, for messages.
@@ -47,7 +47,8 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         tables: the tables that the manifest names.
 
     Raises:
-        InputError: the dump lacks a table, contains other objects, or cannot be read.
+        InputError: the dump lacks the rows of a table, contains objects of another kind or schema,
+            or cannot be read.
         UnavailableError: pg_restore has stopped producing output.
     """
     listing = b"".join(_run(decoder, "--list", dump))

@@ -258,8 +258,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # A database without starcast's tables does not have its views either. So a view with the name
-    # of one belongs to another program, and `declare` would replace it.
+    # A database without starcast's tables does not have starcast's views either. So a view with the
+    # same name as one of these views belongs to another program, and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
@@ -355,7 +355,7 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     # PostgreSQL refuses to drop a table that a view reads, so views are dropped first.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
-        # From revision 0016 on, a view with this name belongs to another program.
+        # Revision 0016 dropped this view. Later, a view with this name belongs to another program.
         views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
@@ -464,7 +464,9 @@ def _describe_change(change: object) -> str:
 def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
-    Roles that do not exist on the server are skipped; after creating a role, upgrade again.
+    Roles that do not exist on the server are skipped; after creating a role, upgrade again. If the
+    current role owns the schema, roles without privileges of their own can no longer create
+    objects in the schema.
 
     Args:
         connection: an open transaction of the owner.

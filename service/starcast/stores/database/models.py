@@ -60,7 +60,7 @@ class Store(Base):
         "random id, which the node (:Store) of the graph records too",
         server_default=text("gen_random_uuid()"),
     )
-    created_at: Mapped[datetime] = moment("when the database was created")
+    created_at: Mapped[datetime] = moment("when the tables were created")
 
 
 class Family(Base):
@@ -73,7 +73,7 @@ class Family(Base):
 class StoredNetwork(Base):
     """A topology that is given by its links, such as one read from a file.
 
-    The network is kept while an ingested topology, a run or a record uses it.
+    A network that an ingested topology, a run or a record uses cannot be deleted.
     """
 
     __tablename__ = "network"
@@ -94,8 +94,8 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     endpoints: Mapped[int | None] = field(
-        "number of nodes that are not switches, which have the lowest ranks; null if all nodes are"
-        " endpoints"
+        "number of nodes that are not switches, which have the lowest ranks; null in rows of older"
+        " versions, in which all nodes are endpoints"
     )
     capacities: Mapped[list[Any]] = field(
         "capacity of each link, in the order of links, or empty if all are 1",
@@ -114,7 +114,7 @@ class StoredNetwork(Base):
 
 
 class Topology(Base):
-    """An ingested topology with its counts."""
+    """An ingested topology with its size, degree and diameter."""
 
     __table_args__ = (
         counts(
@@ -125,7 +125,7 @@ class Topology(Base):
 
     spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
     family: Mapped[str] = field("name of the family", ForeignKey("family.name"))
-    n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
+    n: Mapped[int] = field("size parameter of the family: n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
     endpoints: Mapped[Big] = field("number of nodes that are not switches")
@@ -137,7 +137,10 @@ class Topology(Base):
 
 
 class NodeKey(Base):
-    """For each network or plug-in topology, the number with which the node keys in Neo4j begin."""
+    """The number with which a topology's node keys in Neo4j begin.
+
+    Topologies of the families star, nk-star and hypercube need no number.
+    """
 
     topology: Mapped[str] = key("spec of the topology", check=SPEC)
     number: Mapped[int] = field("number of 21 bits, unique in this database", unique=True)
@@ -196,7 +199,7 @@ class Schedule(Base):
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[Big] = field("rank of the root")
     symmetric: Mapped[bool] = field(
-        "whether the schedule lists only the rows of the identity, which represent all sources"
+        "whether the schedule lists only the rows of one source, which represent all sources"
     )
     steps: Mapped[int] = field("last step in which a unit moves")
     transmissions: Mapped[Big] = field("number of times that a unit crosses a link")
@@ -205,7 +208,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns of both tables of steps; a row describes one simulated step."""
+    """The columns that the tables of steps share; a row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("number of directed links used")
@@ -220,7 +223,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Commands find only artifacts with a row."""
+    """The state of one artifact in the graph store. Only artifacts with a row here can be found."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -264,7 +267,7 @@ class Experiment(Base):
 
 
 class Run(Base, AxisColumns):
-    """An algorithm executed at one point of an experiment's grid, with its costs.
+    """An algorithm executed at one point of an experiment, with its costs.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
     asynchronous: their runs have equal timings and started_at. A sum of timings over runs would
@@ -325,7 +328,8 @@ class Cost(Base):
     transmissions: Mapped[Big | None] = field("number of times that a unit crosses a link")
     bytes: Mapped[Fraction | None] = field("coefficient of t_c, exact", check=RATIONAL)
     time: Mapped[Fraction] = field(
-        "start_ups * t_s + bytes * t_c, exact; for a lower bound, the larger of the two summands",
+        "start_ups * t_s + bytes * t_c, plus latencies of links, exact; for a lower bound, the"
+        " larger of the two terms",
         check=RATIONAL,
     )
     source: Mapped[str] = field("paper and number in the paper, or simulated")
@@ -370,7 +374,7 @@ class _CheckedClaim:
 
 
 class ClaimEvidence(_CheckedClaim, Base):
-    """The evidence of one claim at one size."""
+    """The evidence that a verification run found for one claim at one size."""
 
     size: Mapped[str] = key("size that was checked: S5")
     evidence: Mapped[dict[str, Any]] = field("findings as JSON", check=OBJECT)
@@ -409,11 +413,12 @@ class StoredRecord(Base):
     topology: Mapped[str] = field("spec of the topology, which need not be ingested", check=SPEC)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
     value: Mapped[int] = field("value of the witness")
-    bound: Mapped[int] = field("proven bound: no object has a better value")
+    bound: Mapped[int] = field("bound on the value: no object has a better value")
     optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
-        "evidence for the bound with SHA-256 and checker; null if the bound follows from theory",
+        "evidence for the bound with SHA-256 and checker; null if the bound follows from theory or"
+        " inequalities",
     )
     verification: Mapped[str] = field(
         "result of checking the bound: verified, not made again or not checked",

@@ -61,7 +61,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
     for record, state in records:
         verify(record)
         stored = session.get(StoredRecord, record.id)
-        known = None if stored is None else _load_if_right(stored)
+        known = None if stored is None else _load_if_valid(stored)
         best = record, state
         if stored is not None and known is not None:
             best = combine_verified((known, cast("Verification", stored.verification)), best)
@@ -73,7 +73,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
     return written
 
 
-def _load_if_right(stored: StoredRecord) -> Record | None:
+def _load_if_valid(stored: StoredRecord) -> Record | None:
     """Convert a stored row to a search record; return None if `verify` rejects the record."""
     record = as_record(stored)
     try:

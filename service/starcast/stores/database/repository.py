@@ -233,7 +233,7 @@ def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
 
 
 def artifact_columns(kind: str) -> list[str]:
-    """Return the column names for a listing of artifacts of this kind."""
+    """Return the column names of a listing of artifacts of this kind."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 
@@ -252,14 +252,15 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
 
 
 def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datetime]]]:
-    """Return the newest experiments, claims with verdicts, and complete artifacts.
+    """Return the newest experiments, verdicts on claims, and complete artifacts.
 
     Args:
         session: an open session.
         count: the maximum number per kind.
 
     Returns:
-        For each kind, pairs of a name or id and its time, newest first.
+        For each kind, pairs of a name or id and a time, newest first. The kinds are
+        ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``.
     """
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
     queries: dict[str, Select[str, datetime]] = {

@@ -179,7 +179,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses a connection because it has too many is still answering.
+        # A server that refuses the connection because it already has too many still answers.
         except psycopg.OperationalError as error:
             return read_reason(error)[0] == TOO_MANY_CONNECTIONS
         return True
@@ -216,7 +216,10 @@ def connect(url: URL) -> Engine:
 
 
 def _set_up_transaction(connection: Connection) -> None:
-    """Apply starcast's settings to a new transaction; make it read-only if the engine is."""
+    """Apply starcast's settings to a new transaction; make it read-only if this is requested.
+
+    The connection's execution option `_READING` requests a read-only transaction.
+    """
     # All settings are sent at once; see `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
@@ -254,7 +257,7 @@ def read_only(engine: Engine) -> Engine:
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether the engine was yielded by `lock_store`, which holds the store's lock."""
+    """Return whether `lock_store` yielded this engine, so that it holds the store's lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 
@@ -400,7 +403,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Return a description of the tasks of other processes that hold the lock with this name."""
+    """Return a description of the tasks of other processes that hold this lock or wait for it."""
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)

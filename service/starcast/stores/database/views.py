@@ -44,8 +44,8 @@ def _axes(table: str, axes: Iterable[str]) -> str:
 
 RUN_SUMMARY = View(
     "run_summary",
-    "One row per run: parameters, simulated values, closed form and lower bound. The tables run and"
-    " cost have the exact values; the values of this view are doubles.",
+    "One row per run: parameters, simulated values, closed form and lower bound. Sizes and times"
+    " are doubles; the tables run and cost have the exact values.",
     f"""
     select
         run.id as run, -- number of the run

@@ -1,7 +1,7 @@
 """Limits on the memory and time of an answer from Neo4j, enforced while receiving the answer.
 
-The driver reads a whole row before it returns or checks anything, and a row can hold any number of
-values. So the limits are enforced where the driver receives bytes.
+The driver reads an entire row before it returns or checks anything, and a row can hold any number
+of values. So the limits are enforced where the driver receives bytes.
 """
 
 from collections.abc import Iterator

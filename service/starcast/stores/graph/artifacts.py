@@ -1,4 +1,4 @@
-"""Artifacts in the form that the graph stores: a node, and relationships as rows of arrays.
+"""Artifacts in the form that the graph stores: a node, and relationships as rows of a table.
 
 A row is one relationship. Numpy and Cypher compute the same checksum for a row, by combining the
 values of the row in sequence. A value v changes the checksum h to h^2 + F v + 1 modulo a prime,
@@ -55,8 +55,8 @@ FACTOR = 1_103_515_245
 _BETWEEN = 4
 #: Number of rows whose checksums are computed at a time, few enough for the processor's cache.
 _CACHED = 2**15
-#: The values of additional rounds at the end of a row's checksum. Without them, the checksum
-#: would be linear in the last column.
+#: The values that are appended to each row before its checksum is computed. Without them, the
+#: checksum would be linear in the last column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because

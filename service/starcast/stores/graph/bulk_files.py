@@ -5,9 +5,10 @@ There is one file per label and relationship type, with headers from
 applies and the importer needs no lookup table from names to nodes. Strings with a comma (``S5,3``)
 are quoted. An empty string is written as ``""``, an absent property as an empty field.
 
-The files are written with numpy: all lines of a block have the same length, so that columns are
+Most blocks of rows are written with numpy: all lines have the same length, so that columns are
 filled by array operations. Numbers therefore have leading zeros, which the importer accepts
-(``docs/decisions/0009-csv-without-polars.md``).
+(``docs/decisions/0009-csv-without-polars.md``). Only blocks with strings of different lengths, such
+as the labels of networks, are joined from Python strings.
 """
 
 from collections import Counter
@@ -210,7 +211,7 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            # The rows of topologies with equal links lack some columns of the file.
+            # The file has the columns `capacity` and `latency`, which equal links lack.
             relationship = RELATIONSHIP_OF[artifact.kind]
             self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))

@@ -83,7 +83,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     """Return the counts and checksums of every artifact, by kind and id, computed by the server.
 
     Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
-    and includes ids that occur on relationships only, without an artifact's node.
+    and includes artifacts whose own node is missing from the graph.
     """
     first = {}
     nodes = read_artifact_nodes(graph)

@@ -212,7 +212,11 @@ TOPOLOGY = Label(
         _integer("endpoints", "number of nodes that are not switches, which have the lowest ranks"),
         _integer("links", "number of undirected links"),
         _integer("degree", "maximum number of links at a node"),
-        _integer("diameter", "maximum distance in links; unknown for some networks", always=False),
+        _integer(
+            "diameter",
+            "maximum distance between two endpoints; unknown for some networks",
+            always=False,
+        ),
         _boolean("has_translations", "whether the graph looks the same from every node"),
         _string("source", "the paper that defines the family, or the origin of a network"),
         Property(
@@ -230,7 +234,7 @@ NODE = Label(
     (
         _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
         _string("topology", "spec of the topology"),
-        _integer("rank", "index among the sorted labels, from 0; switches follow endpoints"),
+        _integer("rank", "index in the order of labels, from 0; switches follow endpoints"),
         _string("label", "node label; on star graphs one character per symbol, 1..9 then a..z"),
         Property("title", PropertyType.STRING, "node text in a network's source", always=False),
         Property(
@@ -258,7 +262,7 @@ FOREST = Label(
         _string("arguments", "the construction's arguments, such as base=greedy,i=2; or empty"),
         _integer("root", "rank of the common root"),
         _integer("trees", "number of trees"),
-        _integer("height", "largest level"),
+        _integer("height", "largest level in any tree"),
         _integer("congestion", "maximum number of trees that use the same directed link"),
         _STATE,
     ),
@@ -267,13 +271,13 @@ FOREST = Label(
 )
 SCHEDULE = Label(
     "Schedule",
-    "the sends of a collective: step, sender, port, receiver and unit",
+    "a schedule of a collective; its sends are relationships of the type SEND",
     (
         _string("id", "topology:collective:algorithm:ports:arguments:label of the root"),
         _string("topology", "spec of the topology"),
         _string("collective", "the collective that the schedule performs, such as broadcast"),
         _string("algorithm", "name of the algorithm"),
-        _string("ports", "port model that it satisfies: all or one"),
+        _string("ports", "port model that the schedule satisfies: all or one"),
         _string("arguments", "the algorithm's arguments, such as segments=4"),
         _integer("root", "rank of the root"),
         _integer("units", "number of units, which are numbered from 0 to units - 1"),
@@ -354,13 +358,13 @@ def find_titles(topology: "Topology") -> Sequence[str]:
 
 
 #: Families whose position in this tuple is part of their nodes' keys. The keys of other families'
-#: nodes are derived from the spec.
+#: nodes begin with a number from `KEY_NUMBERS`.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
-#: The smallest number that replaces family, n and k in the keys of other families' nodes.
+#: The smallest number in `KEY_NUMBERS`.
 _FIRST_NUMBER = 1 << 20
-#: The numbers that replace family, n and k, by topology spec, as recorded in the relational store
-#: in use; see `draw_number`.
+#: For topologies of other families, the number that replaces family, n and k in node keys, by spec.
+#: The numbers are recorded in the table ``node_key`` of the relational store in use.
 KEY_NUMBERS: dict[str, int] = {}
 
 

@@ -303,10 +303,13 @@ def _delete_by_index(
 
 
 def clear(graph: Graph, batch: int) -> int:
-    """Delete all starcast data; return the number of deleted nodes and relationships.
+    """Delete all artifacts, and the remains of unknown artifacts; keep the node (:Store).
 
     Topologies of plug-ins that are not loaded are deleted too, since no topology has to be built.
     Data of other programs are kept, except for relationships at deleted nodes.
+
+    Returns:
+        The number of deleted nodes, links, tree edges and sends.
     """
     for label in LABEL_OF.values():
         # In this state, queries ignore the artifacts, even if the deletion is interrupted.
@@ -327,9 +330,10 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     """Delete nodes and relationships whose properties name an artifact that does not exist.
 
     Such elements are left over from manual edits, or from artifacts that PostgreSQL no longer
-    records, such as those on a network that an older backup does not contain. Relationships between
-    nodes of topologies are deleted even if they name no artifact. Only nodes with starcast's
-    properties are deleted, because a node that has only the label may belong to another program.
+    records, such as those on a network that an older backup does not contain. Relationships of
+    starcast's types between nodes of topologies are deleted even if they name no artifact. Only
+    nodes with starcast's properties are deleted, because a node that has only the label may belong
+    to another program.
 
     Args:
         graph: the database.

@@ -279,7 +279,7 @@ function drawTimes(panel, parent) {
     slider.addEventListener("input", () => show(Number(slider.value)));
     parent.append(element("label", {}, "message size", slider));
   }
-  const numbers = ["time", "time / least", "segments"].map((name) => element("th", { scope: "col", class: "number" }, name));
+  const numbers = ["time", "time / shortest", "segments"].map((name) => element("th", { scope: "col", class: "number" }, name));
   const head = element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "curve"), ...numbers));
   const scroll = { class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" };
   parent.append(element("div", scroll, element("table", { class: "readings" }, caption, head, rows)));

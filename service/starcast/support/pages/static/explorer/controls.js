@@ -11,7 +11,7 @@ import { SvgView } from "./svg-view.js";
 
 /** The factor by which a button or key zooms. */
 const ZOOM = 1.4;
-/** The smallest cosine of the angle between a link and the direction of an arrow key. */
+/** The smallest cosine of the angle between a link and an arrow key at which the key follows the link. */
 const LEAST_LIKENESS = 0.2;
 const STEP_SECONDS = 0.9;
 /** The position on its link at which a packet is drawn while nothing moves. */

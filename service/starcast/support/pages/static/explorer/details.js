@@ -62,7 +62,7 @@ export function showLegend(scene) {
   byId("legend").replaceChildren(...entries);
 }
 
-/** Name the parts of the picture in a line that only a printed page shows, instead of the controls. @param {Explorer} explorer */
+/** Describe the picture in a line that is shown only on a printed page, which has no controls. @param {Explorer} explorer */
 export function showContents({ drawing, drawnRoot, forest, network, replay, selectedLink, state, visibleTrees }) {
   const { faults, node, step, unit } = state;
   const parts = [`layout ${drawing?.layout}${drawnRoot ? ` from ${network.labels[drawnRoot]}` : ""}`];
@@ -188,7 +188,7 @@ export function showFaults(explorer) {
       : "Every live node still receives all of its units.";
     parts.push(element("p", { class: "result", "data-missing": result.missing }, text));
     if (result.missing) parts.push(listMissing(explorer, result));
-    if (schedule?.data.symmetric && state.source === "one") parts.push(note("These are the units of one source."));
+    if (schedule?.data.symmetric && state.source === "one") parts.push(note("Only the units of one source are counted."));
   }
   byId("faults").replaceChildren(...parts);
 }

@@ -11,8 +11,8 @@ const STUB = 0.6;
 
 /**
  * The items that are drawn: one for each node or, in a quotient, for all nodes at the same place. On a
- * torus, whose picture repeats after two periods, a link may leave the picture and enter it at the other side; `shiftX` and `shiftY` are then
- * added to the position of its end `b` (otherwise they are 0).
+ * torus, whose picture repeats in two directions, a link may leave the picture at one side and enter it at the opposite side; then `shiftX` and
+ * `shiftY` are added to the position of its end `b` (for all other links, they are 0).
  */
 export class Drawing {
   /** @param {Network} network @param {Float32Array} positions @param {string} layout */
@@ -56,7 +56,7 @@ export class Drawing {
     const periods = network.data.layouts.find(({ name }) => name === layout)?.periods ?? [];
     if (periods.length) this.wrap(periods);
     this.bounds = this.findBounds();
-    /** the typical distance between nearest items, which determines their radius */
+    /** the smallest distance between two items, estimated from a sample, which determines their radius */
     this.spacing = this.findSpacing();
     /** the result of `boxScale` @type {number | null} */
     this.fittingScale = null;
@@ -65,7 +65,7 @@ export class Drawing {
     if (!periods.length && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
   }
 
-  /** Join the links between the same items. */
+  /** Create the drawn links; in a quotient, all links between the same two items become one. */
   joinLinks() {
     const { network } = this;
     /** @type {Map<number, number>} */
@@ -127,7 +127,7 @@ export class Drawing {
     return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
   }
 
-  /** @returns {number} the smallest distance from one of about 64 items to another item, 1 if there is none */
+  /** @returns {number} the smallest distance from an item of a sample (at least 64 items, if there are so many) to any other item; 1 for a single item */
   findSpacing() {
     const { x, y } = this;
     let nearest = Infinity;

@@ -1,4 +1,4 @@
-/** The renderer of large topologies: WebGL2 without a library. Links are drawn once per view, nodes and strokes in each step. */
+/** The renderer of large topologies: WebGL2 without a library. Links are drawn once per view, nodes and strokes for every frame. */
 
 import { Canvas } from "./canvas-view.js";
 
@@ -92,7 +92,7 @@ export class GlView extends Canvas {
     this.programs = { links, strokes, nodes, packets };
     /** @type {Record<string, WebGLBuffer>} */
     this.buffers = {};
-    /** the content of the last upload and drawing, which need not be repeated: the scene, the colours of the links, the view of the links */
+    /** what was uploaded and drawn last, and need not be repeated: the scene, the colours of the links, and the view of the links */
     this.done = { scene: /** @type {Scene | null} */ (null), colours: "", view: "" };
     this.groundBuffer = gl.createFramebuffer();
     this.groundPixels = gl.createRenderbuffer();

@@ -18,7 +18,7 @@ import { SvgView } from "./svg-view.js";
 /** @import { Fault, Rows } from "./replay.js" */
 /** @import { ScheduleData } from "./source.js" */
 
-/** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
+/** Up to this number of items, a drawing is rendered as SVG: S_5 has 120 nodes. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
 const VIEWS = { svg: SvgView, webgl2: GlView, canvas: CanvasView };
@@ -33,7 +33,7 @@ export class Explorer {
     this.stage = byId("stage");
     this.state = emptyState();
     this.drawing = /** @type {Drawing | null} */ (null);
-    /** the node from which the drawn levels were measured */
+    /** the root of the drawn layout, from which `levels` measures distances; 0 for other layouts */
     this.drawnRoot = 0;
     this.forest = /** @type {Forest | null} */ (null);
     this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
@@ -42,7 +42,7 @@ export class Explorer {
     this.view = /** @type {SvgView | CanvasView | GlView | null} */ (null);
     this.scene = /** @type {Scene | null} */ (null);
     this.selectedLink = -1;
-    /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
+    /** the arcs of the disjoint paths from the node `from` of the state to the selected node @type {number[][] | null} */
     this.paths = null;
     /** the animation frame that was requested last, or 0 while nothing is played */
     this.playing = 0;
@@ -90,7 +90,7 @@ export class Explorer {
     });
   }
 
-  /** Show a state, as far as possible. @param {string} text */
+  /** Show the state that the text of an address describes, and report its invalid parts. @param {string} text */
   async open(text) {
     const { network } = this;
     stopPlaying(this);
@@ -113,12 +113,12 @@ export class Explorer {
     return this.state.root < 0 ? (this.replay ?? this.forest)?.data.root ?? 0 : this.state.root;
   }
 
-  /** Draw the levels again if they are drawn from another root than that of the forest or schedule. */
+  /** Draw the layout `levels` again if its root has changed. */
   async followRoot() {
     if (this.state.layout === "levels" && this.drawnRoot !== this.levelsRoot) await this.setLayout("levels");
   }
 
-  /** Draw the levels from a node. @param {number} node */
+  /** Draw the layout `levels` with a node as its root. @param {number} node */
   async showLevels(node) {
     this.state.root = node;
     await this.setLayout("levels");
@@ -228,7 +228,7 @@ export class Explorer {
     this.state.source = source === "all" && !reason ? "all" : "one";
     byId("source").disabled = reason !== "";
     byId("source-text").textContent = schedule.data.symmetric
-      ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
+      ? reason || "The schedule is symmetric: translating the rows of one source gives the rows of all other sources."
       : "";
     const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
     const units = data.units;

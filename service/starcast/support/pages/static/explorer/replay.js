@@ -7,14 +7,14 @@
 /** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
 const MOST_PAIRS = 2 ** 26;
-/** The number of missing units that are listed. */
+/** The maximum number of (node, unit) pairs that are listed as missing. */
 const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
 /** The columns that a translation does not change. */
 const UNCHANGED = /** @type {const} */ (["step", "port", "tree", "combine"]);
 /** @type {Record<string, string>} the collective that the rows of one source execute */
 const OF_ONE_SOURCE = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
-/** @type {Record<string, number>} the power of the number of endpoints to which the number of units is proportional */
+/** @type {Record<string, number>} the exponent p for each collective whose number of units is a multiple of endpoints^p (0 for all others) */
 const POWERS = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
 /** Collectives in which every endpoint contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
@@ -40,8 +40,8 @@ export function whyNotAllSources(network, data) {
 /**
  * Expand a symmetric schedule to the rows of all sources, as `Schedule.expand` does.
  *
- * To translate a node to a source, follow the ports of its shortest path from the root, but begin at
- * the source.
+ * A translation maps the root to a source. To find the image of another node, follow the ports of the node's
+ * shortest path from the root, but begin at the source.
  *
  * @param {Network} network @param {ScheduleData} data @param {Rows} rows
  * @returns {{data: ScheduleData, rows: Rows}}
@@ -119,7 +119,7 @@ export class Replay {
     /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
     this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // of very many pairs, most have no contributions
     this.executed = new Uint8Array(rows.count);
-    /** the contributions by which each row increases those of its receiver */
+    /** the number of contributions that each row adds at its receiver */
     this.gain = new Uint16Array(rows.count);
     /** the number of rows up to each step, from step 0 on */
     this.ends = new Int32Array(this.steps + 1);
@@ -129,7 +129,7 @@ export class Replay {
     this.figures = this.profile();
     /** the units that are missing after the last step, if there are faults */
     this.result = faults.length ? this.findMissing() : null;
-    /** the most units that a node holds in the end, for a schedule that is not a reduction */
+    /** the largest number of units that a node holds after the last step, for a schedule that is not a reduction */
     this.mostHeld = this.heldAfter(this.steps, -1).reduce((most, count, node) => {
       // The source of a scatter holds all units from the start, so it would make other nodes pale.
       return this.toAll || !this.totals[node] ? Math.max(most, count) : most;
@@ -182,7 +182,7 @@ export class Replay {
     return node < this.network.endpointCount ? this.alive[node] : 0;
   }
 
-  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds after the rows that were executed so far */
   count(node, unit) {
     return this.initial(node, unit) + (this.arrived[node * this.data.units + unit] ?? 0);
   }

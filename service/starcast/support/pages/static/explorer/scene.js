@@ -52,10 +52,10 @@ export function readableOn(ground) {
  * @property {Set<number>} deadNodes
  * @property {Set<number>} deadLinks
  * @property {number} selectedLink or -1
- * @property {Int32Array | null} lacking the units that each node misses in the end, under faults
+ * @property {Int32Array | null} lacking the number of units that each node lacks after the last step, or null without faults
  */
 
-/** The number of the outline, in the warning colour, of nodes that lack a unit after the last step. */
+/** The value of `Scene.ring` for nodes that lack a unit after the last step; their outline has the warning colour. */
 export const LACKING = 3;
 
 /**
@@ -147,7 +147,7 @@ export class Scene {
       this.explainNode("square: a switch, which only forwards", css(theme.paper), theme.muted);
     }
     if (marks.root >= 0) this.explainNode(rootText, css(theme.accent), theme.ink);
-    if (marks.lacking?.some(Boolean)) this.explainNode("goes without a unit in the end", css(theme.paper), theme.trees[1]);
+    if (marks.lacking?.some(Boolean)) this.explainNode("lacks a unit after the last step", css(theme.paper), theme.trees[1]);
     if (marks.deadNodes.size) this.explainNode("crossed out: failed node", css(theme.line), theme.muted);
     if (marks.deadLinks.size) this.explainLine("failed link", mix(theme.paper, theme.muted, 0.75), 6);
     marks.lacking?.forEach((missing, node) => {

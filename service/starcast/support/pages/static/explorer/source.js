@@ -90,7 +90,7 @@ export class Source {
   }
 
   /**
-   * @param {string} kind @param {string} id @param {string} path of the array in the API, below its owner
+   * @param {string} kind @param {string} id @param {string} path of the array in the API, relative to the URL of the topology, forest or schedule
    * @param {(entry: any) => any} [pick] returns the array in the data of a self-contained page
    * @returns {Promise<any>} the values
    */

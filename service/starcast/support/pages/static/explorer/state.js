@@ -61,7 +61,7 @@ export function formatState(state, network) {
     from: label(state.from),
     faults: state.faults.map((fault) => faultText(network, fault)).join(","),
   };
-  // Colons, commas and parentheses need no escapes in a query, and are easier to read without.
+  // Colons, commas, at signs, slashes and equals signs need no escapes in a query, and are easier to read without.
   const readable = (/** @type {string} */ text) =>
     encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D)/gi, (escaped) => decodeURIComponent(escaped));
   return Object.entries(texts).flatMap(([key, text]) => (text ? [`${key}=${readable(text)}`] : [])).join("&");

@@ -116,7 +116,7 @@ export class SvgView {
       const [cross, box, label] = group.children;
       const ring = scene.ring[item];
       const isDead = !drawing.isQuotient && marks.deadNodes.has(item);
-      const lacks = ring === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
+      const lacks = ring === LACKING && !drawing.isQuotient ? `, units missing: ${marks.lacking?.[item]}` : "";
       const note = isDead ? "dead" : `${scene.note(item)}${lacks}`;
       const name = drawing.itemText(item);
       update(group, {
