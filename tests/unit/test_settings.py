@@ -64,7 +64,14 @@ def test_flags_override_the_environment_which_overrides_the_file_and_defaults(
         ("neo4j_heap = 'lots'\n", "'neo4j_heap' is invalid: write a size such as 512m or 1g"),
         ("neo4j_pagecache = '1T'\n", "'neo4j_pagecache' is invalid: write a size such as 512m"),
         ("timeout = 1e300\n", "'timeout' is invalid: input should be less than or equal to 86400"),
-        ("neo4j_uri = 'bolt://a:b@c'\n", "'neo4j_uri' is invalid: the URI contains a password"),
+        (
+            "neo4j_uri = 'bolt://a:b@c'\n",
+            "'neo4j_uri' is invalid: the URI contains a password; put",
+        ),
+        (
+            "maven_repository = 'https://a:b@c'\n",
+            "the URI contains a password; name a mirror that needs no password",
+        ),
     ],
 )
 @pytest.mark.whole

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.installation import CONFIG, PREFIX, config_file
@@ -154,11 +162,14 @@ class Settings(BaseModel):
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
-    def _refuse_secret(cls, value: str | None) -> str | None:
+    def _refuse_secret(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and _holds_secret(value):
-            raise ValueError(
-                "the URI contains a password; put it into a file and set ..._password_file"
+            remedy = (
+                "name a mirror that needs no password"
+                if info.field_name == "maven_repository"
+                else "put it into a file and set ..._password_file"
             )
+            raise ValueError(f"the URI contains a password; {remedy}")
         return value
 
     @classmethod
