@@ -364,7 +364,8 @@ class _Reader:
         """Return the source and destination of each tag; None if a tag does not identify one unit.
 
         A tag identifies one unit if the sends with this tag form a path to the destination or, in
-        an allgather, a tree. In an allgather, 0 is returned as the destination of every tag.
+        an allgather, a tree. The result is also None if the ends of the paths do not fit the
+        collective. In an allgather, 0 is returned as the destination of every tag.
         """
         nodes = self._topology.nodes
         sent, received = tag * nodes + sender, tag * nodes + receiver

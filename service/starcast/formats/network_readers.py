@@ -354,15 +354,15 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that the file has links for as many nodes as its header declares.
+    """Check that the reader has found as many nodes as the header of the file declares.
 
     Args:
-        file: the file, whose links have been read; it contains all nodes with links.
+        file: the file, with all nodes and links that the reader has found.
         line: the line of the header, for the message.
         nodes: the number of nodes in the header.
 
     Raises:
-        InputError: fewer nodes have links than the header declares.
+        InputError: the header declares more nodes.
     """
     if nodes > len(file):
         fail_at(
@@ -601,8 +601,8 @@ def _read_gexf(file: GraphFile) -> Any:
 
 
 def _read_gml(file: GraphFile) -> Any:
-    # Without `multigraph`, NetworkX refuses parallel links. A new line would change the numbers of
-    # the lines in messages.
+    # Without `multigraph`, NetworkX refuses parallel links. The word is inserted without a new
+    # line, so that the line numbers in messages remain correct.
     text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1 multigraph 1 ", file.text, count=1)
     return _load(file, "GML", lambda nx: nx.parse_gml(text, label=None))
 

@@ -183,7 +183,7 @@ class Artifacts(Connection):
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(path) for path in paths]
         names = [each for each in texts if not _is_id(each)]
-        # Without --root, the command line passes None. The default is rank 0, the identity.
+        # Without --root, the command line passes None. The default root is the node of rank 0.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
         plan = parse_request(
             read_topology(topology), names, split_specs(algorithms), forests=forests, **given

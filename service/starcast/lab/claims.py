@@ -231,8 +231,8 @@ class Claims(Connection):
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            # A server restart during the computation releases the first lock, so a second one is
-            # acquired.
+            # The lock is acquired again for storing: a restart of the server during the computation
+            # would have released the first one.
             with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:

@@ -65,7 +65,8 @@ def connect(
         The lab, which is a context manager.
 
     Raises:
-        InputError: a setting or a plug-in is invalid.
+        InputError: a setting or a plug-in is invalid; or ``start`` is True, but the settings name
+            both servers.
         UnavailableError: a server cannot be reached, or the embedded stack is not running and
             ``start`` is False.
 
@@ -87,7 +88,7 @@ def connect(
     if packs.loaded():
         from starcast.claims.catalogue import claim_entries
 
-        claim_entries()  # refuses an invalid pack
+        claim_entries()  # raises an error for an invalid paper pack
     progress = as_reporter(reporter)
     if start:
         from starcast.embedded import stack

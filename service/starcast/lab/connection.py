@@ -161,7 +161,8 @@ class Connection:
     def engine(self) -> "Engine":
         """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
-        starcast's own sessions on this engine only read; operations that write use `_writing`.
+        Sessions that starcast opens on this engine are read-only; operations that write use the
+        engine from `_writing`.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -188,8 +189,8 @@ class Connection:
         from starcast.stores.graph.connection import Graph
 
         self._check_open()
-        # The address is read again for each query, because the embedded Neo4j may have been
-        # restarted on another port.
+        # The address is read on each access, because the embedded Neo4j may have been restarted on
+        # another port.
         address = graph_address(self.settings)
         if self._graph is None or address != self._graph_address:
             self._close_graph()
@@ -439,7 +440,7 @@ class Administration(Connection):
             file: path of the backup file.
 
         Returns:
-            The number of rows in each table, and the time of the backup.
+            The time of the backup, the number of rows in each table, and the file size in bytes.
 
         Raises:
             InputError: the file cannot be written.

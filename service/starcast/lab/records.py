@@ -82,9 +82,9 @@ class Records(Connection):
                 congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
-            seed: random seed of the first process of the first search; all other processes use the
-                next seeds.
-            seeds: number of searches of each problem, with different random seeds.
+            seed: random seed of the first search of each problem on each topology. Further
+                processes and searches use the next seeds.
+            seeds: number of searches of each problem on each topology, with different random seeds.
             jobs: number of processes of each search, each with a different random seed.
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
@@ -468,7 +468,8 @@ class Records(Connection):
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
-        # A server restart during the checks releases the first lock, so a second one is acquired.
+        # The lock is acquired again for storing: a restart of the server during the checks would
+        # have released the first one.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; no other record is an improvement"

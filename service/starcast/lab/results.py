@@ -101,7 +101,7 @@ def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Shorten a node to its label, spec or id, and a relationship to its type and properties."""
+    """Shorten a Neo4j node to its label, spec or id, and a relationship to type and properties."""
     match value:
         case {"type": str(kind), **properties}:
             listed = (f"{name}={item}" for name, item in properties.items())
