@@ -8,7 +8,7 @@
 // columns:
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: every node and link of the paths. Before the query runs, starcast computes the paths as
 //     $disjoint_paths, and for this reads only nodes on paths that are not much longer than the
 //     distance

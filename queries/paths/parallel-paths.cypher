@@ -8,7 +8,7 @@
 //   tree: number of the tree in the forest; trees without the node are omitted
 //   length: number of links of the path, the node's level in that tree
 //   path (list of node): labels of the nodes of the path, from the root
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 //   shared_nodes (list of node): inner nodes that paths in other trees visit too
 //   shared_links (list of link): links that paths in other trees use in the same direction, written
 //     sender-receiver

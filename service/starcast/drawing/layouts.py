@@ -180,12 +180,13 @@ MAX_NODES = 400_000
 #: From this number of nodes on, the default layout is the quotient, in which each substar is a
 #: single dot.
 QUOTIENT_FROM = 40_320
+#: Minimum number of nodes of a topology that has the quotient layout.
 _SMALLEST_QUOTIENT = 120
 
 DESCRIPTIONS: dict[LayoutName, str] = {
     "substars": "recursive substars: nodes with the same last symbol lie together",
     "levels": "levels: rows by the distance from the first node",
-    "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
+    "necklaces": "rings of necklaces: rotations of the star graph are rotations of the picture",
     "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
     "projection": "a projection: the links of a port are parallel where no node is in the way",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",

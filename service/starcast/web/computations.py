@@ -54,7 +54,7 @@ def compute_on(_network: Network | None, function: Callable[[], Result]) -> Resu
 
 
 def describe_topology(spec: str) -> dict[str, Any]:
-    """Return the properties of a topology by name, such as counts, distances and algorithms."""
+    """Return the counts, distances, layouts, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
@@ -201,7 +201,11 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a simulation, and how many units each node received."""
+    """Return the results of a simulation, and how many units each node received.
+
+    A symmetric schedule is expanded only if there are faults. Otherwise, the received units are
+    those of one source or, in a reduction, of one destination.
+    """
     if len(faults) > MAX_FAULTS:
         raise LimitError(
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",

@@ -167,7 +167,10 @@ class SimulationResource(BaseModel):
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
-    received: list[int] = Field(description="number of units that each node received, by rank")
+    received: list[int] = Field(
+        description="number of units that each node received, by rank; for a symmetric schedule "
+        "that was not expanded, only units of one source or, in a reduction, of one destination"
+    )
     remarks: list[str]
 
 

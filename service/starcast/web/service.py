@@ -196,7 +196,7 @@ def show_metrics(service: ServiceParameter) -> PlainTextResponse:
         ("requests_running", "gauge", "requests that are being handled", {"": counts.running}),
         ("workers", "gauge", "worker processes for computations",
          {'{state="used"}': service.workers.used, '{state="all"}': len(service.workers.slots)}),
-        ("store_connections", "gauge", "requests that can use the stores at the same time",
+        ("store_connections", "gauge", "connections to the stores, each for one request at a time",
          {'{state="used"}': service.labs.used, '{state="all"}': len(service.labs.slots)}),
     ):  # fmt: skip
         lines += [f"# HELP starcast_{name} {meaning}", f"# TYPE starcast_{name} {kind}"]
