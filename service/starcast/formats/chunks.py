@@ -320,7 +320,7 @@ class ChunkExecution:
         path = self._find_path(*ends)
         which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
         if not path:
-            problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
+            problem = f"{run} sends {which}, but the ranks are not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
         for unit, ranks in units:
             if len(path) > 2:

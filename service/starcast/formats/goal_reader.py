@@ -135,7 +135,7 @@ def schedule_from_goal(
     kind = RejectedError if reader.is_certain else InputError
     problem = result.violation or "node {} does not receive unit {}".format(*result.undelivered[0])
     raise kind(
-        f"{path}: with the units that follow from tags or addresses, the sends are not "
+        f"{path}: if the units are derived from tags or addresses, the sends are not "
         f"{with_article(collective)} with the root {network.label(origin)}: {problem}",
         hint="specify the collective and root of the file, or write comments on the units",
     )
@@ -349,7 +349,7 @@ class _Reader:
         else:
             self.fail(
                 f"has a send of an unknown unit: the sends are not "
-                f"{with_article(self._collective)} whose units follow from tags or addresses",
+                f"{with_article(self._collective)} in which tags or addresses identify the units",
                 int(operations.line[sends[0]]),
                 "use one tag for each unit, or comments such as '// unit 0 tree 0 step 1'",
             )

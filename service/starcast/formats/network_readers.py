@@ -346,7 +346,7 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
     for line, words in rows[1:]:
         ends = [read_number(word, line) for word in words[:2]]
         if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
-            fail_at(line, f"has no row and column from 1 to {height:,}")
+            fail_at(line, f"does not begin with a row and a column from 1 to {height:,}")
         values = [("weight", word) for word in words[2:3]] if kind[2] != "pattern" else []
         file.add_link(str(ends[0]), str(ends[1]), line, values)
     check_count(file, first, height)

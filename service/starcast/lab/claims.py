@@ -104,7 +104,7 @@ class Claims(Connection):
 
         The column ``run`` is the number of the verification run that stored the verdict.
 
-        Without a running server, the verdicts are omitted.
+        If the embedded PostgreSQL is not running, the verdicts are omitted.
 
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
@@ -113,7 +113,7 @@ class Claims(Connection):
 
         Raises:
             InputError: a name is neither a claim id nor a prefix of a claim id.
-            NotFoundError: ``verdict`` is given, but no verification run is stored.
+            NotFoundError: ``verdict`` is given, but no verdict is stored.
 
         Example:
             >>> lab.claims("TS", verdict="fails")["id"]

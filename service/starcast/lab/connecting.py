@@ -29,10 +29,11 @@ class Lab(
     Experiments,
     Administration,
 ):
-    """The Python interface to starcast: every operation is a method of this class.
+    """The Python interface to starcast, with a method for each operation.
 
-    `starcast.connect` opens a lab. The command line, the HTTP API and notebooks call the same
-    methods. The methods raise subclasses of `starcast.StarcastError`, which contain a hint.
+    `starcast.connect` opens a lab. The command line and the HTTP API call the same methods. The
+    methods raise subclasses of `starcast.StarcastError`, whose attribute ``hint`` suggests what to
+    do.
 
     Example:
         >>> with starcast.connect() as lab:

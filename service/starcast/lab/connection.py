@@ -382,7 +382,8 @@ class Administration(Connection):
             "others": others,
         }
         if current != newest:
-            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            state = f"has the revision {current}" if current else "is missing"
+            sentence = f"the schema {state}; the newest revision is {newest}"
             failure = RejectedError(
                 f"the database has {'an old schema' if current else 'no schema yet'}",
                 hint="run 'starcast db upgrade'",
@@ -397,7 +398,7 @@ class Administration(Connection):
             return Facts(values | {"differences": found}, sentence, failure)
         sentence = f"the schema has the newest revision ({newest}) and its tables match the models"
         if others:
-            sentence += f"; not starcast's: {', '.join(others)}"
+            sentence += f"; other objects in the schema: {', '.join(others)}"
         return Facts(values, sentence)
 
     def upgrade(self) -> Facts:

@@ -378,7 +378,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or its name ends in neither .json nor .gz.
+            InputError: the file cannot be written, or its suffix is neither .json nor .gz.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
@@ -445,7 +445,7 @@ class Experiments(Connection):
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
-        """Compare experiments, or single runs, that have the same parameters.
+        """Compare experiments, or single runs: pair runs with the same parameters.
 
         The compared experiments or runs are called sides. If only one experiment is given, its runs
         are split into sides by algorithm, base and copies. Each row is one combination of
