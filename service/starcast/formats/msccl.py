@@ -131,7 +131,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Consecutive chunks that a rank copies from input offset `source` to output `target`."""
+    """Consecutive chunks, copied from offset `source` of the input to `target` of the output."""
 
     source: int
     target: int

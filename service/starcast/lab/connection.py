@@ -328,8 +328,8 @@ class Administration(Connection):
         """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
 
         If root runs this command, the system user ``starcast`` is created to run both servers.
-        Programs that this user cannot read are copied to /var/cache/starcast. In Python,
-        ``connect(start=True)`` also creates the tables.
+        Programs that this user cannot read are copied to /var/cache/starcast. The tables in
+        PostgreSQL are created, or upgraded to the newest revision.
 
         Returns:
             A row for each server: its address, its user, and the file that contains the password.

@@ -290,7 +290,8 @@ class Records(Connection):
 
         The proof shows that a formula has no solution, which implies the bound. The formula (in
         DIMACS format) and the proof (in LRAT format) can be written to files for other checkers. If
-        the formally verified checker cake_lpr is on the PATH, it must accept the proof too.
+        the formally verified checker cake_lpr is on the PATH, it must accept the regenerated proof
+        too.
 
         Args:
             problem: a problem, such as fault-diameter.
@@ -312,7 +313,7 @@ class Records(Connection):
             NotFoundError: no record is known.
             RejectedError: the record has no proof, or the checker rejects the proof.
             LimitError: the proof takes longer than the time limit, or memory ran out.
-            UnavailableError: python-sat is not installed.
+            UnavailableError: python-sat or, for a DRAT proof, dratify is not installed.
 
         Example:
             $ starcast records prove fault-diameter S5 --formula s5.cnf --out s5.lrat
