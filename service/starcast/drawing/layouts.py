@@ -109,7 +109,8 @@ def nearest_distance(points: NDArray[np.complex128]) -> float:
     """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # Distances of 0, between nodes that coincide in a quotient layout, must not set the scale.
+    # Distances of 0 must not set the scale: a point has this distance from itself, and from points
+    # that coincide with it in a quotient layout.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0

@@ -290,7 +290,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # The thread block of a channel waits for that of the previous channel, so the latter must
+        # A thread block waits for the thread block of the previous channel, which must therefore
         # come first.
         return dict(sorted(blocks.items()))
 

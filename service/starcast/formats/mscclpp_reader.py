@@ -140,13 +140,15 @@ class _Execution(ChunkExecution):
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
         #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: For each event of a signal or semaphore: the number of signals in the entire plan by
-        #: thread block, the number of signals that were sent and not yet received, and, by thread
-        #: block, the signals sent and the operations that received one. A signal is represented by
-        #: the operations that were known to have ended when it was sent.
+        #: For each event (signal or semaphore), the number of signals that each thread block sends
+        #: in the entire plan.
         self._totals: dict[tuple[Any, ...], Counter[int]] = defaultdict(Counter)
+        #: For each event, the number of signals that were sent and not yet received.
         self._unused = Counter[tuple[Any, ...]]()
+        #: For each event and thread block, the signals sent. A signal is represented by the
+        #: operations that were known to have ended when it was sent.
         self._signals: dict[tuple[Any, ...], dict[int, list[Knowledge]]] = defaultdict(dict)
+        #: For each event and thread block, the operations that received a signal.
         self._waits: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(dict)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:

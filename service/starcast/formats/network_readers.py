@@ -529,7 +529,7 @@ def _read_dot(file: GraphFile) -> LinkList:
         fail_at(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
     is_directed = head[2].lower() == "digraph"
-    # Attributes that apply to the graph, and to all nodes and links that are new after them.
+    # The attributes of the graph, and the default attributes of nodes and links that follow.
     defaults: dict[str, dict[str, str]] = {"graph": {}, "node": {}, "edge": {}}
     nodes = dict[str, dict[str, str]]()
     links = list[tuple[str, str, int, dict[str, str]]]()

@@ -51,8 +51,8 @@ class ClaimFacts(Facts):
         quick).
 
         Raises:
-            NotFoundError: the claim has no counterexample, or no element of the graph represents
-                the counterexample.
+            NotFoundError: the claim has no counterexample, or the counterexample does not name its
+                topology.
         """
         from starcast.claims.verify import check
         from starcast.queries.counterexample import to_cypher

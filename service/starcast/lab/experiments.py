@@ -322,8 +322,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        A message shows the command that executes the experiment, and the table's note states how
-        many runs are missing.
+        Messages show the commands that execute the experiment, and the table's note states how many
+        runs are missing.
 
         Args:
             name: the experiment's name.
