@@ -1,5 +1,5 @@
 // title: Parallel paths to a node
-// question: Which are the paths from the root to a node in the trees of a forest, how long are
+// question: What are the paths from the root to a node in the trees of a forest, how long are
 //     they, and what does each share with the others?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'

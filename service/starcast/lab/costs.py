@@ -103,7 +103,8 @@ class Costs(Connection):
             table: the paper's table that the runs of ``experiment`` fill, such as
                 tseng-sheu-1997-table-1.
             conditions: use only runs of ``experiment`` that meet this condition, such as
-                topology=S5. Can be repeated: several values of one axis are alternatives.
+                topology=S5. Can be repeated: values of the same axis are alternatives, and
+                conditions on different axes must all hold.
 
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is

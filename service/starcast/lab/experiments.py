@@ -465,7 +465,8 @@ class Experiments(Connection):
             across: also pair runs that differ in this axis: topology, ports, root, execution, t_s
                 or t_c. Can be repeated.
             conditions: compare only runs that meet this condition, such as topology=S5. Can be
-                repeated: several values of one axis are alternatives.
+                repeated: values of the same axis are alternatives, and conditions on different axes
+                must all hold.
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
                 ``segments`` (per tree). If several runs of a side qualify, the fastest is used.

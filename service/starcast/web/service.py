@@ -50,6 +50,7 @@ class Service:
         flags: the flags --home and --plugin of this server, which are added to commands in hints
             and on pages.
         counts: counts of the requests.
+        labs: the pool of labs, each of which connects one request at a time to the stores.
     """
 
     settings: Settings
