@@ -321,7 +321,8 @@ class Artifacts(Connection):
 
         Returns:
             The spec of the network, and its numbers of nodes and links. If a link has a capacity
-            other than 1 or a latency other than 0, also the distinct capacities or latencies.
+            other than 1 or a latency other than 0, also the distinct capacities and their unit, or
+            the distinct latencies. If the network has switches, also its number of endpoints.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
