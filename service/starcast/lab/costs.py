@@ -69,10 +69,10 @@ class Costs(Connection):
         explains differences between these values and the closed form.
 
         With ``experiment``, a paper's table is shown for each topology, message and machine of the
-        stored runs. The values of a row come from the fastest stored run of the row's algorithm. If
-        a row's algorithm comes from another work and starcast cannot execute it, the row is marked
-        as cited and shows the paper's closed form, if there is one. Papers are cited by their keys
-        in references.bib.
+        stored runs. The values of a row come from the fastest stored run of the row's algorithm.
+        Runs with faults and asynchronous runs are ignored. If a row's algorithm comes from another
+        work and starcast cannot execute it, the row is marked as cited and shows the paper's closed
+        form, if there is one. Papers are cited by their keys in references.bib.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube

@@ -258,8 +258,9 @@ class Experiments(Connection):
 
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
-            RejectedError: the shards were computed by another version of the code, or a stored run
-                with the same parameters has different results.
+            RejectedError: the shards were computed by another version of the code, a stored run
+                with the same parameters has different results, or the results of a run contradict
+                each other.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -408,7 +409,7 @@ class Experiments(Connection):
             InputError: the file is invalid, or the stored experiment with the same name has a
                 different grid.
             RejectedError: a run in the file and a stored run have the same parameters but different
-                results.
+                results, or the results of a run in the file contradict each other.
         """
         from starcast.experiments.exchange import import_experiments
 
