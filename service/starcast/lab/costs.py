@@ -111,7 +111,7 @@ class Costs(Connection):
                 given.
             NotFoundError: no experiment with this name is stored, or none of its runs belongs to a
                 row of the table.
-            RejectedError: a schedule violates its port model.
+            RejectedError: a schedule violates its port model or leaves units undelivered.
 
         Example:
             >>> lab.cost_table("S4", collective="broadcast", ports="all")["name"][1]
