@@ -81,7 +81,7 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
     """Return all nodes in an order in which many successive nodes are neighbours.
 
     Each node is followed by its unvisited neighbour with the fewest unvisited neighbours
-    (Warnsdorff's rule, which finds most Hamiltonian paths), or else by the first unvisited node.
+    (Warnsdorff's rule, which often finds a Hamiltonian path), or else by the first unvisited node.
 
     Args:
         adjacent: the neighbours of each node.

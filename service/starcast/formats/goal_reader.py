@@ -90,8 +90,8 @@ def schedule_from_goal(
     sends on which the send depends. In the one-port model, the step is also after all sends that
     the node could begin earlier.
 
-    Without comments, the carried units are not named, and tags need not be unit numbers. Units are
-    therefore derived from the sends:
+    A file without comments does not name the units that a send carries, and its tags need not be
+    unit numbers. Units are therefore derived from the sends:
 
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
