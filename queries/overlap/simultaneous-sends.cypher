@@ -10,8 +10,7 @@
 //   sender (node): the node that the link leaves
 //   port: port of the sender
 //   receiver (node): the node that the link enters
-//   units: number of units that cross the link in that step; several units form one packet or, in a
-//     schedule without packets, overlap
+//   units: number of units that cross the link in that step; together they form one packet
 //   tree_numbers: numbers of the trees along which these units travel, in ascending order
 //   unit_numbers: numbers of the units, listed in the order of tree_numbers; schedules/sends uses
 //     the same numbers

@@ -10,7 +10,7 @@
 // columns:
 //   length: number of links of the path; no row if no path exists
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: every node whose distance from the source or from the target is at most half the path's
 //     length
 // revision: 3

@@ -7,13 +7,13 @@
 //   target (node): label of the last node of the paths, other than the source
 // columns:
 //   connectivity: largest number of paths without a common inner node
-//   cut (list of node): labels of a smallest set of inner nodes that contains a node of every path
-//     between the two nodes, except the link that may join them; with such a link, the set has one
-//     node less than the connectivity
+//   cut (list of node): labels of a smallest set of inner nodes whose removal, together with the
+//     link that may join the two nodes, separates them; with such a link, the set has one node less
+//     than the connectivity
 //   adjacent: whether a link joins the two nodes; to separate them, it has to be removed as well
-// cost: every node of the paths, and the nodes on both sides of the cut, of which the query visits up
-//     to twice those of the smaller side. Before it runs, starcast computes the paths as
-//     $disjoint_paths and the cut as $smallest_cut
+// cost: every node of the paths, and nodes on both sides of the cut, at most twice as many as the
+//     smaller side has. Before the query runs, starcast computes the paths as $disjoint_paths and
+//     the cut as $smallest_cut
 // revision: 1
 // reference: Menger 1927 (as many disjoint paths as nodes that separate the two)
 

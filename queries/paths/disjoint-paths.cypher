@@ -8,10 +8,10 @@
 // columns:
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: every node and link of the paths. Before the query runs, starcast computes the paths as
-//     $disjoint_paths, and for this reads only nodes on paths that are not much longer than the
-//     distance
+//     $disjoint_paths; this computation reads only nodes on paths that are not much longer than the
+//     distance of the two nodes
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (S_n has n-1 such paths between any two nodes); Day &
 //     Tripathi 1994 (each is at most 4 links longer than the distance)

@@ -8,10 +8,10 @@
 // columns:
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: 1000 paths, whatever k is, and the nodes within the length of the longest of these paths;
 //     if fewer than 1000 paths exist, every path from the source that visits no node twice (before
-//     Neo4j 2026.05, no link twice). These may be too many if most nodes lie behind a cut node
+//     Neo4j 2026.05, no link twice), which may be too many if most nodes lie behind a cut node
 // revision: 4
 // reference: Akers & Krishnamurthy 1989
 

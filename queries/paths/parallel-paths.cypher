@@ -1,5 +1,5 @@
 // title: Parallel paths to a node
-// question: Which are the paths from the root to a node in the trees of a forest, how long are
+// question: What are the paths from the root to a node in the trees of a forest, how long are
 //     they, and what does each share with the others?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
@@ -8,7 +8,7 @@
 //   tree: number of the tree in the forest; trees without the node are omitted
 //   length: number of links of the path, the node's level in that tree
 //   path (list of node): labels of the nodes of the path, from the root
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 //   shared_nodes (list of node): inner nodes that paths in other trees visit too
 //   shared_links (list of link): links that paths in other trees use in the same direction, written
 //     sender-receiver

@@ -7,7 +7,7 @@
 // columns:
 //   length: number of links of the path, which is the distance between the two nodes
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: every node whose distance from the source or from the target is at most half the paths'
 //     length, and every link of every path
 // revision: 5

@@ -12,7 +12,7 @@
 //   upward_links: number of links at the start of the path that go from child to parent; all later
 //     links go from parent to child
 //   path (list of node): labels of the nodes of the path, including its ends
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 // cost: every node on the paths from both ends up to the root of the tree, and, of all forests, the
 //     edges that enter these nodes
 // revision: 5

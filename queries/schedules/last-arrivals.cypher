@@ -12,7 +12,7 @@
 //   tree: number of the tree along which the unit travels
 //   path (list of node): labels of the nodes that the unit visits; in a reduction, those on the
 //     longest path by which a contribution reaches the receiver
-//   ports: port through which each hop leaves
+//   ports: for each hop, the port of the node that the hop leaves
 //   hop_steps: step of each hop; the unit waits in the steps between
 // cost: every send of the last step once, and every send on the paths that are traced back
 // revision: 3

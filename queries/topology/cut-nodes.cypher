@@ -10,8 +10,8 @@
 // revision: 1
 // reference: Harary 1969, chapter 3 (cutpoints)
 
-// Removing a node that no automorphism distinguishes from the others would divide the topology at
-// every node, but every connected graph has nodes that can be removed.
+// In a topology that looks the same from every node, either all nodes or no nodes are cut nodes.
+// Every connected graph has a node that is not a cut node, so such a topology has none.
 MATCH (t:Topology {spec: $topology} WHERE NOT t.has_translations)
 // Neo4j uses the index on topology and rank only if both are constrained; hence `rank >= 0`.
 MATCH (v:Node {topology: t.spec} WHERE v.rank >= 0)

@@ -5,8 +5,8 @@
 //   topology (topology): name of the topology
 // columns:
 //   node (node): a node; the nodes of the centre come first
-//   eccentricity: distance from the node to a node farthest from it; the largest one is the
-//     diameter, the smallest one the radius
+//   eccentricity: distance from the node to a node farthest from it, which may be a switch; the
+//     largest one is the diameter of the graph, the smallest one its radius
 //   central: whether the node belongs to the centre, the nodes of smallest eccentricity
 // cost: every link twice for each node, which is too much for ten thousand nodes; only for one node
 //     if the topology looks the same from every node, so that all nodes are central

@@ -7,8 +7,8 @@
 //     load
 //   nodes: number of nodes of the tree, including the root
 //   height: maximum level
-//   largest_load: largest number of trees of the forest that use one of the tree's links in the same
-//     direction; 1 if the tree shares no link
+//   largest_load: largest number of trees of the forest that use one of the tree's links in the
+//     same direction; 1 if the tree shares no link
 //   shared_links: number of the tree's links that other trees use in the same direction
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1

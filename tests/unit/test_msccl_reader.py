@@ -378,7 +378,7 @@ def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Pa
 
 
 def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="sends to rank 2, which is not linked in Q2"):
+    with pytest.raises(InputError, match="sends to rank 2, but the ranks are not linked in Q2"):
         read(ring(), tmp_path, "Q2", "allgather")
 
 

@@ -553,12 +553,12 @@ def test_the_error_for_a_damaged_plan_describes_the_damage(
 def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: Path) -> None:
     with refused("the file has 4 GPUs, but K5 has 5 nodes"):
         read(direct_allgather(), tmp_path, "allgather", "K5")
-    with refused("sends to rank 3, which is not linked in Q2"):
+    with refused("sends to rank 3, but the ranks are not linked in Q2"):
         read(direct_allgather(), tmp_path, "allgather", "Q2")
     assert simulate(read(ring_allgather(), tmp_path, "allgather", "Ring4")).complete
     made = ring_allgather()
     made["gpus"][2]["threadblocks"][0]["ops"][2]["src_buff"] = [on(2, 0, "o", 0)]
-    with refused("sends from rank 0, which is not linked in Ring4"):
+    with refused("sends from rank 0, but the ranks are not linked in Ring4"):
         read(made, tmp_path, "allgather", "Ring4")
     file = tmp_path / "plan.json"
     # Plans of an older version contain such operations, which name no buffers.

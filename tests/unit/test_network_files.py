@@ -269,7 +269,11 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.mtx", f"{MARKET}3 2 1\n2 1\n", "line 2 declares a matrix of 3 rows and 2 columns"),
         ("x.mtx", f"{MARKET}2 2 2\n2 1\n", "line 2 declares 2 entries; the file has 1"),
         ("x.mtx", f"{MARKET}9999999999 9999999999 1\n2 1\n", "line 2 declares 9,999,999,999 nodes"),
-        ("x.mtx", f"{MARKET}2 2 1\n3 1\n", "line 3 has no row and column from 1 to 2"),
+        (
+            "x.mtx",
+            f"{MARKET}2 2 1\n3 1\n",
+            "line 3 does not begin with a row and a column from 1 to 2",
+        ),
         ("x.mtx", f"{MARKET}2 2 2\n2 1\n1 1\n", "line 4: a link joins '1' to itself"),
         ("x.mtx", MARKET.replace("symmetric", "general") + "2 2 1\n2 1\n",
          "line 3: the link from '2' to '1' has no reverse"),

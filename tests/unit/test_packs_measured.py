@@ -99,7 +99,7 @@ def test_measured_times_are_described_in_one_sentence() -> None:
     )
     expected = (
         f"measured: S6 0.01 s, {LARGEST} > 30 s; "
-        f"the same question on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
+        f"other systems on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
     )
     assert known.describe(query) == expected
 

@@ -158,7 +158,7 @@ def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
     for collective in ("allgather", "alltoall"):
         for text in (more, larger):
             file.write_text(text)
-            with refused("mine.goal: with the units that follow", "does not receive unit"):
+            with refused("mine.goal: if the units are derived from tags", "does not receive unit"):
                 read_schedule(file, "K4", collective)
         pairs = [(a, b) for a, b in PAIRS if a ^ b != 3]
         file.write_text(direct(pairs, 4, lambda *_: 1))
@@ -223,7 +223,7 @@ def test_units_are_recovered_from_tags_that_are_constant_per_unit(
         # starcast numbers packets, and without its comments such tags do not determine units.
         text = b"".join(render(built, "goal")).decode()
         file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-        with refused("whose units follow from tags or addresses"):
+        with refused("in which tags or addresses identify the units"):
             read_schedule(file, built.topology, built.collective, built.ports, built.root)
 
 

@@ -135,7 +135,8 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 def list_layouts(topology: Topology) -> list[dict[str, Any]]:
     """Return the ``name``, ``description`` and ``periods`` of each layout of a topology.
 
-    The default layout is the first. The function `find_periods` returns the periods.
+    The default layout is the first. The periods are the translations under which a layout repeats;
+    see `find_periods`.
     """
     return [
         {

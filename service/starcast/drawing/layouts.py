@@ -81,7 +81,7 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
     """Return all nodes in an order in which many successive nodes are neighbours.
 
     Each node is followed by its unvisited neighbour with the fewest unvisited neighbours
-    (Warnsdorff's rule, which finds most Hamiltonian paths), or else by the first unvisited node.
+    (Warnsdorff's rule, which often finds a Hamiltonian path), or else by the first unvisited node.
 
     Args:
         adjacent: the neighbours of each node.
@@ -109,7 +109,8 @@ def nearest_distance(points: NDArray[np.complex128]) -> float:
     """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # Distances of 0, between nodes that coincide in a quotient layout, must not set the scale.
+    # Distances of 0 must not set the scale: a point has this distance from itself, and from points
+    # that coincide with it in a quotient layout.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0
@@ -180,12 +181,13 @@ MAX_NODES = 400_000
 #: From this number of nodes on, the default layout is the quotient, in which each substar is a
 #: single dot.
 QUOTIENT_FROM = 40_320
+#: Minimum number of nodes of a topology that has the quotient layout.
 _SMALLEST_QUOTIENT = 120
 
 DESCRIPTIONS: dict[LayoutName, str] = {
     "substars": "recursive substars: nodes with the same last symbol lie together",
     "levels": "levels: rows by the distance from the first node",
-    "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
+    "necklaces": "rings of necklaces: rotations of the star graph are rotations of the picture",
     "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
     "projection": "a projection: the links of a port are parallel where no node is in the way",
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",

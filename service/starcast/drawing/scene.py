@@ -176,8 +176,7 @@ def shape_of(topology: Topology, rank: int) -> str:
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
     """Return the box in which a node and its label are drawn.
 
-    A root or source is dark. A minor node is pale: a leaf of a tree, or a node outside the drawn
-    subgraph.
+    The box of a root or source is dark. The box of a minor node, such as a leaf of a tree, is pale.
     """
     if is_root:
         return Node(center, label, fill=INK, ink=PAPER)

@@ -49,7 +49,8 @@ def find_mismatch(
         collective: the collective that the user specifies.
 
     Returns:
-        The first difference, as a predicate for the subject "the file"; None if there is none.
+        The first difference, as a phrase such as "has 8 GPUs, but S3 has 6 nodes"; None if there is
+        none.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -319,7 +320,7 @@ class ChunkExecution:
         path = self._find_path(*ends)
         which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
         if not path:
-            problem = f"{run} sends {which}, which is not linked in {self._topology.spec}"
+            problem = f"{run} sends {which}, but the ranks are not linked in {self._topology.spec}"
             raise InputError(problem, hint=HINT)
         for unit, ranks in units:
             if len(path) > 2:
@@ -400,8 +401,8 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk contains another unit, or contained one before this unit was
-                first written, and the thread block has not waited for all blocks that use that
+            RejectedError: the write replaces another unit, or repeats the write that replaced it,
+                and the thread block has not waited for all thread blocks that use the replaced
                 unit.
         """
         for place, unit in zip(places, units, strict=True):
@@ -426,9 +427,10 @@ class ChunkExecution:
     def check_overlap(
         self, run: RunningBlock, sources: list[list[ChunkPlace]], targets: list[list[ChunkPlace]]
     ) -> None:
-        """Check that no chunk is read for another chunk than the one that is written in its place.
+        """Check that an operation overwrites no chunk that it reads for another target chunk.
 
-        The threads of a thread block do not process the chunks of an operation in a fixed order.
+        Such a chunk might be overwritten before it is read, because the threads of a thread block
+        process the chunks of an operation in no fixed order.
 
         Raises:
             RejectedError: a target is also a source, at another position of the operation.

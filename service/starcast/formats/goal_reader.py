@@ -90,8 +90,8 @@ def schedule_from_goal(
     sends on which the send depends. In the one-port model, the step is also after all sends that
     the node could begin earlier.
 
-    Without comments, the carried units are not named, and tags need not be unit numbers. Units are
-    therefore derived from the sends:
+    A file without comments does not name the units that a send carries, and its tags need not be
+    unit numbers. Units are therefore derived from the sends:
 
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
@@ -135,7 +135,7 @@ def schedule_from_goal(
     kind = RejectedError if reader.is_certain else InputError
     problem = result.violation or "node {} does not receive unit {}".format(*result.undelivered[0])
     raise kind(
-        f"{path}: with the units that follow from tags or addresses, the sends are not "
+        f"{path}: if the units are derived from tags or addresses, the sends are not "
         f"{with_article(collective)} with the root {network.label(origin)}: {problem}",
         hint="specify the collective and root of the file, or write comments on the units",
     )
@@ -349,7 +349,7 @@ class _Reader:
         else:
             self.fail(
                 f"has a send of an unknown unit: the sends are not "
-                f"{with_article(self._collective)} whose units follow from tags or addresses",
+                f"{with_article(self._collective)} in which tags or addresses identify the units",
                 int(operations.line[sends[0]]),
                 "use one tag for each unit, or comments such as '// unit 0 tree 0 step 1'",
             )
@@ -364,7 +364,8 @@ class _Reader:
         """Return the source and destination of each tag; None if a tag does not identify one unit.
 
         A tag identifies one unit if the sends with this tag form a path to the destination or, in
-        an allgather, a tree. In an allgather, 0 is returned as the destination of every tag.
+        an allgather, a tree. The result is also None if the ends of the paths do not fit the
+        collective. In an allgather, 0 is returned as the destination of every tag.
         """
         nodes = self._topology.nodes
         sent, received = tag * nodes + sender, tag * nodes + receiver

@@ -33,8 +33,8 @@ _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a PCI Express lane in units of 100 Mbit/s, by the lane's speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Pairs of a compute capability (70 means 7.0) and the rounded bandwidth in GB/s of an NVLink of
-#: GPUs with at least this capability.
+#: Bandwidth of an NVLink in GB/s, rounded: pairs of a compute capability (70 means 7.0) and the
+#: bandwidth of GPUs with at least this capability.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
 #: Bandwidth of an xGMI link in GB/s, by the prefix of the GPU architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}

@@ -43,6 +43,7 @@ RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64,
 MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
 #: Maximum number of XML elements for the parser of a rank, which skips the steps of other GPUs.
 MAX_ELEMENTS = 4096
+#: Maximum number of children of an XML element.
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
 #: Limits due to the widths of MSCCL's fields, without the sign bit: 7 bits for the number of a
@@ -130,7 +131,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Consecutive chunks that a rank copies from input offset `source` to output `target`."""
+    """Consecutive chunks, copied from offset `source` of the input to `target` of the output."""
 
     source: int
     target: int
@@ -289,7 +290,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # The thread block of a channel waits for that of the previous channel, so the latter must
+        # A thread block waits for the thread block of the previous channel, which must therefore
         # come first.
         return dict(sorted(blocks.items()))
 
@@ -428,7 +429,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
-    nodes, own = rows.schedule.topology.nodes, (-1, 1)
+    nodes = rows.schedule.topology.nodes
+    own = (-1, 1)  # a chunk of the input, which contains one contribution
     # By node, unit and tree: the row that wrote the sum, and the sum's number of contributions.
     held: dict[tuple[int, int, int], tuple[int, int]] = {}
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):

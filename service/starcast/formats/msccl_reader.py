@@ -53,8 +53,8 @@ def schedule_from_msccl(
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
     other files, a send belongs to the first step after all sends that it waits for: earlier sends
     of its thread block, and sends on which it depends through ``depid`` and receives.
-    The chunks that a thread block's step sends are one packet. A send between endpoints that are
-    not linked goes along a shortest path through switches, one link per step.
+    The chunks that one step of a thread block sends form one packet. A send between endpoints that
+    are not linked follows a shortest path through switches, one link per schedule step.
 
     Args:
         path: the path of the file to read.

@@ -76,7 +76,8 @@ def schedule_from_mscclpp(
 
     A transfer belongs to the first step after all transfers that it waits for: earlier transfers of
     its thread block, and transfers before a signal, barrier, semaphore or packet that it waits for.
-    All reads of an operation are in one step, and all its writes in that step or the next step.
+    All transfers by which an operation reads from other GPUs begin in one step, and all transfers
+    by which it writes to other GPUs begin in one step after these reads.
 
     Args:
         path: the path of the file to read.
@@ -139,13 +140,15 @@ class _Execution(ChunkExecution):
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
         #: and the channel's number among the channels between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: For each event of a signal or semaphore: the number of signals in the entire plan by
-        #: thread block, the number of signals that were sent and not yet received, and, by thread
-        #: block, the signals sent and the operations that received one. A signal is represented by
-        #: the operations that were known to have ended when it was sent.
+        #: For each event (signal or semaphore), the number of signals that each thread block sends
+        #: in the entire plan.
         self._totals: dict[tuple[Any, ...], Counter[int]] = defaultdict(Counter)
+        #: For each event, the number of signals that were sent and not yet received.
         self._unused = Counter[tuple[Any, ...]]()
+        #: For each event and thread block, the signals sent. A signal is represented by the
+        #: operations that were known to have ended when it was sent.
         self._signals: dict[tuple[Any, ...], dict[int, list[Knowledge]]] = defaultdict(dict)
+        #: For each event and thread block, the operations that received a signal.
         self._waits: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(dict)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:
@@ -155,7 +158,8 @@ class _Execution(ChunkExecution):
                     self._channels[key[:2]].append((peer, numbers[key]))
                     numbers[key] += 1
             for number, semaphore in enumerate(gpu.semaphores):
-                # The initial value counts as signals of a thread block that knows nothing.
+                # The initial value counts as signals of a thread block -1. Waiting for them implies
+                # nothing about the operations of other thread blocks.
                 event = _SEMAPHORE, gpu.id, number
                 self._unused[event] = self._totals[event][-1] = semaphore.get("init_value", 0)
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
@@ -164,10 +168,11 @@ class _Execution(ChunkExecution):
         self._check_events()
 
     def _check_events(self) -> None:
-        """Count all signals, and check that each barrier is used by as many blocks as it awaits.
+        """Count all signals, and check that no barrier has more users than it waits for.
 
         Raises:
-            RejectedError: so many thread blocks use a barrier that it may release the wrong ones.
+            RejectedError: more thread blocks use a barrier than it waits for, so it may release
+                some of them too early.
         """
         users = defaultdict[tuple[int, int], set[int]](set)
         for run in self.blocks:
@@ -258,12 +263,12 @@ class _Execution(ChunkExecution):
         return ()
 
     def _received(self, run: RunningBlock, key: tuple[Any, ...]) -> list[Knowledge]:
-        """Return the signals that must have been sent when an operation has received its signal.
+        """Return, for each sender, the last signal that it must have sent before this operation.
 
         A signal does not name its sender. If several thread blocks send signals, an operation may
-        have received any of them. The number of signals that the operation and earlier operations
-        have received exceeds the number of all signals of other senders by the number of signals
-        that a sender must have sent.
+        have received any of them. Suppose that this operation and earlier operations have received
+        R signals, and that all other senders send T < R signals in the entire plan. Then a sender
+        must have sent at least R - T signals.
         """
         last = {number: run.now.ended[number] for number in self._waits[key]}
         last[run.number] = run.done

@@ -346,7 +346,7 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
     for line, words in rows[1:]:
         ends = [read_number(word, line) for word in words[:2]]
         if len(ends) < 2 or not 1 <= min(ends) <= max(ends) <= height:
-            fail_at(line, f"has no row and column from 1 to {height:,}")
+            fail_at(line, f"does not begin with a row and a column from 1 to {height:,}")
         values = [("weight", word) for word in words[2:3]] if kind[2] != "pattern" else []
         file.add_link(str(ends[0]), str(ends[1]), line, values)
     check_count(file, first, height)
@@ -354,15 +354,15 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that the file has links for as many nodes as its header declares.
+    """Check that the reader has found as many nodes as the header of the file declares.
 
     Args:
-        file: the file, whose links have been read; it contains all nodes with links.
+        file: the file, with all nodes and links that the reader has found.
         line: the line of the header, for the message.
         nodes: the number of nodes in the header.
 
     Raises:
-        InputError: fewer nodes have links than the header declares.
+        InputError: the header declares more nodes.
     """
     if nodes > len(file):
         fail_at(
@@ -529,7 +529,7 @@ def _read_dot(file: GraphFile) -> LinkList:
         fail_at(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
     is_directed = head[2].lower() == "digraph"
-    # Attributes that apply to the graph, and to all nodes and links that are new after them.
+    # The attributes of the graph, and the default attributes of nodes and links that follow.
     defaults: dict[str, dict[str, str]] = {"graph": {}, "node": {}, "edge": {}}
     nodes = dict[str, dict[str, str]]()
     links = list[tuple[str, str, int, dict[str, str]]]()
@@ -601,8 +601,8 @@ def _read_gexf(file: GraphFile) -> Any:
 
 
 def _read_gml(file: GraphFile) -> Any:
-    # Without `multigraph`, NetworkX refuses parallel links. A new line would change the numbers of
-    # the lines in messages.
+    # Without `multigraph`, NetworkX refuses parallel links. The word is inserted without a new
+    # line, so that the line numbers in messages remain correct.
     text = re.sub(r"(?m)^([ \t]*graph\s*\[)", r"\1 multigraph 1 ", file.text, count=1)
     return _load(file, "GML", lambda nx: nx.parse_gml(text, label=None))
 

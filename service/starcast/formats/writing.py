@@ -95,7 +95,7 @@ def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
 
 
 def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) -> Iterator[str]:
-    """Yield the parts of a Chrome trace, in which an event shows when each packet is sent.
+    """Yield the parts of a Chrome trace, with an event for each packet, from its start to its end.
 
     Nodes are shown as processes, and ports as threads. The time unit of T_s and T_c is displayed as
     one microsecond. Reference: the document "Trace Event Format" of the Chromium project.

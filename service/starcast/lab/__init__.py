@@ -1,9 +1,9 @@
-"""Every operation of starcast: the methods of `Lab`.
+"""The operations of starcast, as methods of `Lab`.
 
 The command line and notebooks call these methods, and `starcast.web` calls the methods that read
 stored data. The methods print nothing: results are objects such as `Table` and `Facts`, which can
-be converted to data frames, LaTeX and HTML, and which notebooks display. Names are imported on
-first use, because each command needs the operations of only one module.
+be converted to data frames, LaTeX and HTML, and which notebooks display. The names of this package
+are imported on first use, because each command needs the operations of only one module.
 """
 
 from importlib import import_module

@@ -89,8 +89,8 @@ class Artifacts(Connection):
             trees: constructions of forests, separated by commas, such as
                 ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
                 construction that needs no arguments. In Python, a list is also accepted, whose
-                items are constructions, ids and `Forest` objects; these objects are stored under
-                their own ids.
+                items are constructions, ids and `Forest` objects. A `Forest` object is stored
+                under its own id.
             schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
                 or ``alltoall:edge-disjoint(copies=2)``. An algorithm without a collective, such as
                 ``multiple``, means broadcast if several collectives have this algorithm.
@@ -183,7 +183,7 @@ class Artifacts(Connection):
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(path) for path in paths]
         names = [each for each in texts if not _is_id(each)]
-        # Without --root, the command line passes None. The default is rank 0, the identity.
+        # Without --root, the command line passes None. The default root is the node of rank 0.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
         plan = parse_request(
             read_topology(topology), names, split_specs(algorithms), forests=forests, **given
@@ -321,7 +321,8 @@ class Artifacts(Connection):
 
         Returns:
             The spec of the network, and its numbers of nodes and links. If a link has a capacity
-            other than 1 or a latency other than 0, also the distinct capacities or latencies.
+            other than 1 or a latency other than 0, also the distinct capacities and their unit, or
+            the distinct latencies. If the network has switches, also its number of endpoints.
 
         Raises:
             InputError: the file cannot be read, or the name is malformed.
@@ -494,9 +495,9 @@ class Artifacts(Connection):
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
         schedule, and all data at a random sample of nodes of each topology. A topology with no more
-        nodes than the sample is compared completely. Reading the samples takes seconds for a graph
-        of any size. With ``checksums``, every forest and schedule is also verified again, and the
-        checksums of all rows are compared.
+        nodes than the sample is compared completely. The samples are read in seconds, whatever the
+        size of the graph. With ``checksums``, every forest and schedule is also verified again, and
+        the checksums of all rows are compared.
 
         A table lists the differences. In a shell, the exit code is 6 if there are differences.
 

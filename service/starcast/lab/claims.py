@@ -51,8 +51,8 @@ class ClaimFacts(Facts):
         quick).
 
         Raises:
-            NotFoundError: the claim has no counterexample, or no element of the graph represents
-                the counterexample.
+            NotFoundError: the claim has no counterexample, or the counterexample does not name its
+                topology.
         """
         from starcast.claims.verify import check
         from starcast.queries.counterexample import to_cypher
@@ -104,7 +104,7 @@ class Claims(Connection):
 
         The column ``run`` is the number of the verification run that stored the verdict.
 
-        Without a running server, the verdicts are omitted.
+        If the embedded PostgreSQL is not running, the verdicts are omitted.
 
         Args:
             names: ids of claims, such as TS.L5, or prefixes of ids, such as TS (default: all
@@ -113,7 +113,7 @@ class Claims(Connection):
 
         Raises:
             InputError: a name is neither a claim id nor a prefix of a claim id.
-            NotFoundError: ``verdict`` is given, but no verification run is stored.
+            NotFoundError: ``verdict`` is given, but no verdict is stored.
 
         Example:
             >>> lab.claims("TS", verdict="fails")["id"]
@@ -231,8 +231,8 @@ class Claims(Connection):
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            # A server restart during the computation releases the first lock, so a second one is
-            # acquired.
+            # The lock is acquired again for storing: a restart of the server during the computation
+            # would have released the first one.
             with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:

@@ -29,10 +29,11 @@ class Lab(
     Experiments,
     Administration,
 ):
-    """The Python interface to starcast: every operation is a method of this class.
+    """The Python interface to starcast, with a method for each operation.
 
-    `starcast.connect` opens a lab. The command line, the HTTP API and notebooks call the same
-    methods. The methods raise subclasses of `starcast.StarcastError`, which contain a hint.
+    `starcast.connect` opens a lab. The command line and the HTTP API call the same methods. The
+    methods raise subclasses of `starcast.StarcastError`, whose attribute ``hint`` suggests what to
+    do.
 
     Example:
         >>> with starcast.connect() as lab:
@@ -65,7 +66,8 @@ def connect(
         The lab, which is a context manager.
 
     Raises:
-        InputError: a setting or a plug-in is invalid.
+        InputError: a setting or a plug-in is invalid; or ``start`` is True, but the settings name
+            both servers.
         UnavailableError: a server cannot be reached, or the embedded stack is not running and
             ``start`` is False.
 
@@ -87,7 +89,7 @@ def connect(
     if packs.loaded():
         from starcast.claims.catalogue import claim_entries
 
-        claim_entries()  # refuses an invalid pack
+        claim_entries()  # raises an error for an invalid paper pack
     progress = as_reporter(reporter)
     if start:
         from starcast.embedded import stack

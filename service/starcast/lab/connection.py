@@ -161,7 +161,8 @@ class Connection:
     def engine(self) -> "Engine":
         """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
-        starcast's own sessions on this engine only read; operations that write use `_writing`.
+        Sessions that starcast opens on this engine are read-only; operations that write use the
+        engine from `_writing`.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -188,8 +189,8 @@ class Connection:
         from starcast.stores.graph.connection import Graph
 
         self._check_open()
-        # The address is read again for each query, because the embedded Neo4j may have been
-        # restarted on another port.
+        # The address is read on each access, because the embedded Neo4j may have been restarted on
+        # another port.
         address = graph_address(self.settings)
         if self._graph is None or address != self._graph_address:
             self._close_graph()
@@ -327,8 +328,8 @@ class Administration(Connection):
         """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
 
         If root runs this command, the system user ``starcast`` is created to run both servers.
-        Programs that this user cannot read are copied to /var/cache/starcast. In Python,
-        ``connect(start=True)`` also creates the tables.
+        Programs that this user cannot read are copied to /var/cache/starcast. The tables in
+        PostgreSQL are created, or upgraded to the newest revision.
 
         Returns:
             A row for each server: its address, its user, and the file that contains the password.
@@ -381,7 +382,8 @@ class Administration(Connection):
             "others": others,
         }
         if current != newest:
-            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            state = f"has the revision {current}" if current else "is missing"
+            sentence = f"the schema {state}; the newest revision is {newest}"
             failure = RejectedError(
                 f"the database has {'an old schema' if current else 'no schema yet'}",
                 hint="run 'starcast db upgrade'",
@@ -396,7 +398,7 @@ class Administration(Connection):
             return Facts(values | {"differences": found}, sentence, failure)
         sentence = f"the schema has the newest revision ({newest}) and its tables match the models"
         if others:
-            sentence += f"; not starcast's: {', '.join(others)}"
+            sentence += f"; other objects in the schema: {', '.join(others)}"
         return Facts(values, sentence)
 
     def upgrade(self) -> Facts:
@@ -439,7 +441,7 @@ class Administration(Connection):
             file: path of the backup file.
 
         Returns:
-            The number of rows in each table, and the time of the backup.
+            The time of the backup, the number of rows in each table, and the file size in bytes.
 
         Raises:
             InputError: the file cannot be written.

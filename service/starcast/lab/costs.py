@@ -69,10 +69,10 @@ class Costs(Connection):
         explains differences between these values and the closed form.
 
         With ``experiment``, a paper's table is shown for each topology, message and machine of the
-        stored runs. The values of a row come from the fastest stored run of the row's algorithm. If
-        a row's algorithm comes from another work and starcast cannot execute it, the row is marked
-        as cited and shows the paper's closed form, if there is one. Papers are cited by their keys
-        in references.bib.
+        stored runs. The values of a row come from the fastest stored run of the row's algorithm.
+        Runs with faults and asynchronous runs are ignored. If a row's algorithm comes from another
+        work and starcast cannot execute it, the row is marked as cited and shows the paper's closed
+        form, if there is one. Papers are cited by their keys in references.bib.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
@@ -103,14 +103,15 @@ class Costs(Connection):
             table: the paper's table that the runs of ``experiment`` fill, such as
                 tseng-sheu-1997-table-1.
             conditions: use only runs of ``experiment`` that meet this condition, such as
-                topology=S5. Can be repeated: several values of one axis are alternatives.
+                topology=S5. Can be repeated: values of the same axis are alternatives, and
+                conditions on different axes must all hold.
 
         Raises:
             InputError: a name or a number is wrong, or neither a topology nor an experiment is
                 given.
             NotFoundError: no experiment with this name is stored, or none of its runs belongs to a
                 row of the table.
-            RejectedError: a schedule violates its port model.
+            RejectedError: a schedule violates its port model or leaves units undelivered.
 
         Example:
             >>> lab.cost_table("S4", collective="broadcast", ports="all")["name"][1]

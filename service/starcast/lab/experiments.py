@@ -258,8 +258,9 @@ class Experiments(Connection):
 
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
-            RejectedError: the shards were computed by another version of the code, or a stored run
-                with the same parameters has different results.
+            RejectedError: the shards were computed by another version of the code, a stored run
+                with the same parameters has different results, or the results of a run contradict
+                each other.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -322,8 +323,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        A message shows the command that executes the experiment, and the table's note states how
-        many runs are missing.
+        Messages show the commands that execute the experiment, and the table's note states how many
+        runs are missing.
 
         Args:
             name: the experiment's name.
@@ -378,7 +379,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or its name ends in neither .json nor .gz.
+            InputError: the file cannot be written, or its suffix is neither .json nor .gz.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
@@ -408,7 +409,7 @@ class Experiments(Connection):
             InputError: the file is invalid, or the stored experiment with the same name has a
                 different grid.
             RejectedError: a run in the file and a stored run have the same parameters but different
-                results.
+                results, or the results of a run in the file contradict each other.
         """
         from starcast.experiments.exchange import import_experiments
 
@@ -445,7 +446,7 @@ class Experiments(Connection):
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
-        """Compare experiments, or single runs, that have the same parameters.
+        """Compare experiments, or single runs: pair runs with the same parameters.
 
         The compared experiments or runs are called sides. If only one experiment is given, its runs
         are split into sides by algorithm, base and copies. Each row is one combination of
@@ -465,7 +466,8 @@ class Experiments(Connection):
             across: also pair runs that differ in this axis: topology, ports, root, execution, t_s
                 or t_c. Can be repeated.
             conditions: compare only runs that meet this condition, such as topology=S5. Can be
-                repeated: several values of one axis are alternatives.
+                repeated: values of the same axis are alternatives, and conditions on different axes
+                must all hold.
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
                 ``segments`` (per tree). If several runs of a side qualify, the fastest is used.

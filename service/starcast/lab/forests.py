@@ -148,9 +148,9 @@ class Forests(Artifacts):
     ) -> Table:
         """Verify that every tree of a forest is a spanning tree: every node reaches the root.
 
-        In a shell, the exit code is 6 if a node does not reach the root. If the id of a forest in a
-        file names a construction, the trees must equal the trees that this construction builds. No
-        server is needed.
+        If the id of a forest in a file names a construction, the trees must also equal the trees
+        that this construction builds. In a shell, the exit code is 6 if one of these conditions is
+        violated. No server is needed.
 
         With ``blocks``, the parents are computed from a closed form, block by block, so that trees
         that do not fit into memory can be verified. The heights of the trees and the loads of all

@@ -74,7 +74,7 @@ class Networks(Artifacts):
         The distance profile lists the number of nodes at distance 0, 1, ... from a node. If these
         numbers can differ between nodes, because the topology has no translations, the profile
         lists the number of ordered pairs of endpoints at each distance. Endpoints are the nodes
-        that are not switches. The reverse port of a port is the number of the same link at the
+        that are not switches. The reverse port of a port is the port of the same link at the
         neighbour.
 
         Args:
@@ -488,7 +488,7 @@ def build_schedule(
     Raises:
         InputError: a name or an argument is wrong, or the file cannot be read.
         LimitError: the schedule does not fit into memory.
-        RejectedError: a row of the schedule to expand is invalid.
+        RejectedError: the option ``expand`` is set, and a row of the schedule is invalid.
     """
     from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule

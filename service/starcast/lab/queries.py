@@ -162,7 +162,7 @@ class Queries(Connection):
         The statement runs in a read-only transaction, with a row limit and a time limit. A
         statement that contains writing clauses or procedure calls is refused before it runs. Unlike
         a query of a pack, a statement can also read topologies, forests and schedules that are not
-        yet completely stored. docs/schema.md lists labels and properties.
+        yet completely stored. docs/schema.md lists the labels and properties of the graph.
 
         Args:
             statement: a Cypher statement, a .cypher file without a header, or - to read the
@@ -314,7 +314,7 @@ class Queries(Connection):
             Shell(default="the first folder in the setting packs, or the working directory"),
         ] = None,
     ) -> Path:
-        """Write a template of a query file, with a header and a statement that can be run.
+        """Create a query file from a template, with a header and a statement that can be run.
 
         Args:
             name: pack and name of the query, such as mine/load-of-links.
@@ -397,7 +397,8 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
-            # The library has only valid queries, so otherwise invalid files would be ignored.
+            # `library.queries` contains only valid queries. Without this error, an invalid file in
+            # the pack would be ignored.
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
     return pack or [find(target, *packs)]

@@ -82,9 +82,9 @@ class Records(Connection):
                 congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
-            seed: random seed of the first process of the first search; all other processes use the
-                next seeds.
-            seeds: number of searches of each problem, with different random seeds.
+            seed: random seed of the first search of each problem on each topology. Further
+                processes and searches use the next seeds.
+            seeds: number of searches of each problem on each topology, with different random seeds.
             jobs: number of processes of each search, each with a different random seed.
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
@@ -290,7 +290,8 @@ class Records(Connection):
 
         The proof shows that a formula has no solution, which implies the bound. The formula (in
         DIMACS format) and the proof (in LRAT format) can be written to files for other checkers. If
-        the formally verified checker cake_lpr is on the PATH, it must accept the proof too.
+        the formally verified checker cake_lpr is on the PATH, it must accept the regenerated proof
+        too.
 
         Args:
             problem: a problem, such as fault-diameter.
@@ -312,7 +313,7 @@ class Records(Connection):
             NotFoundError: no record is known.
             RejectedError: the record has no proof, or the checker rejects the proof.
             LimitError: the proof takes longer than the time limit, or memory ran out.
-            UnavailableError: python-sat is not installed.
+            UnavailableError: python-sat or, for a DRAT proof, dratify is not installed.
 
         Example:
             $ starcast records prove fault-diameter S5 --formula s5.cnf --out s5.lrat
@@ -468,7 +469,8 @@ class Records(Connection):
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
-        # A server restart during the checks releases the first lock, so a second one is acquired.
+        # The lock is acquired again for storing: a restart of the server during the checks would
+        # have released the first one.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; no other record is an improvement"

@@ -33,8 +33,8 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: a sentence with the number of shown rows and the way to get all rows; empty if
-            ``rows`` contains all rows.
+        note: the number of shown rows and, unless the caller chose the row limit, advice on how to
+            get all rows; empty if ``rows`` contains all rows.
         cypher: the statement that ran.
         parameters: the values of the statement's parameters.
         more: whether the query has more rows than the row limit permits.
@@ -101,7 +101,7 @@ def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Shorten a node to its label, spec or id, and a relationship to its type and properties."""
+    """Shorten a Neo4j node to its label, spec or id, and a relationship to type and properties."""
     match value:
         case {"type": str(kind), **properties}:
             listed = (f"{name}={item}" for name, item in properties.items())

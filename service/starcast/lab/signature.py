@@ -170,7 +170,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def is_network_file(given: object) -> bool:
-    """Return whether an argument for a topology is the path of a file with a network."""
+    """Return whether an argument for a topology is a path, not a spec, a name or an object."""
     return isinstance(given, Path) or (isinstance(given, str) and is_network_path(given))
 
 

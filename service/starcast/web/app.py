@@ -281,7 +281,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
 
 @router.get("/compare")
 def compare(request: Request, service: ServiceParameter) -> Response:
-    """Compare experiments: interactive curves, a table, and message sizes at which curves cross."""
+    """Show a comparison: interactive curves, a table, and message sizes at which curves cross."""
     given = request.query_params
     check_parameters("this resource", given, ("name", *_COMPARED))
     names = given.getlist("name")

@@ -34,11 +34,11 @@ Result = TypeVar("Result")
 
 #: Maximum number of nodes of a topology whose arrays are computed for a request; permits S8.
 MAX_NODES = 50_000
-#: Largest number of rows of a schedule that is built for a request.
+#: Maximum number of rows of a schedule that is built for a request.
 MAX_ROWS = 1_000_000
-#: Largest number of rows or steps that are listed as JSON or CSV.
+#: Maximum number of rows or steps that are listed as JSON or CSV.
 MAX_LISTED = 100_000
-#: Largest number of faults of a simulation.
+#: Maximum number of faults of a simulation.
 MAX_FAULTS = 200
 
 #: The properties of a forest that the API shows, apart from its short name and its URLs.
@@ -54,7 +54,7 @@ def compute_on(_network: Network | None, function: Callable[[], Result]) -> Resu
 
 
 def describe_topology(spec: str) -> dict[str, Any]:
-    """Return the properties of a topology by name, such as counts, distances and algorithms."""
+    """Return the counts, distances, layouts, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
         **base.describe_topology(topology),
@@ -201,7 +201,11 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a simulation, and how many units each node received."""
+    """Return the results of a simulation, and how many units each node received.
+
+    A symmetric schedule is expanded only if there are faults. Otherwise, the received units are
+    those of one source or, in a reduction, of one destination.
+    """
     if len(faults) > MAX_FAULTS:
         raise LimitError(
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
@@ -254,8 +258,8 @@ def require_drawable(topology: Topology) -> Topology:
     """
     if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes; this page is limited to topologies "
-            f"with at most {MAX_NODES:,} nodes",
+            f"{topology.spec} has {topology.nodes:,} nodes; the pages and the HTTP API support "
+            f"topologies of at most {MAX_NODES:,} nodes",
             hint="choose a smaller topology, such as S8, or use Python or the command line",
         )
     return topology
@@ -314,7 +318,7 @@ def _expanded(schedule_id: str) -> Schedule:
 def _check_rows(noun: str, rows: int) -> None:
     if rows > MAX_ROWS:
         raise LimitError(
-            f"{noun} has {rows:,} rows; this page is limited to {MAX_ROWS:,} rows",
+            f"{noun} has {rows:,} rows; the pages and the HTTP API support at most {MAX_ROWS:,}",
             hint="use a smaller topology, fewer segments or messages, or the command line",
         )
 

@@ -50,7 +50,9 @@ class TopologyResource(BaseModel):
     reverse_ports: list[int] = Field(
         description="for each of `ports`, the port of the same link at the neighbour"
     )
-    diameter: int | None = Field(description="largest distance between two nodes; null if unknown")
+    diameter: int | None = Field(
+        description="largest distance between two endpoints; null if unknown"
+    )
     mean_distance: float | None
     exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
     distance_profile: list[int] | None = Field(
@@ -167,7 +169,10 @@ class SimulationResource(BaseModel):
     violation: str | None
     links_used: list[int]
     packet_sizes: list[int]
-    received: list[int] = Field(description="number of units that each node received, by rank")
+    received: list[int] = Field(
+        description="number of units that each node received, by rank; for a symmetric schedule "
+        "that was not expanded, only units of one source or, in a reduction, of one destination"
+    )
     remarks: list[str]
 
 

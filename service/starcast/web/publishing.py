@@ -52,11 +52,11 @@ class Publishing(Connection):
 
         The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records,
         and stored topologies, forests and schedules. The site also has an explorer for each
-        topology, CSV and JSON files of all tables, and a search page. The site can be opened as a
-        file, or copied to any folder of a web server. If the site is published again, pages keep
-        their addresses, and the new site replaces the earlier one only when it is complete. If
-        PostgreSQL is not running, only claims and records are published. Install the packages that
-        the command needs with the extra starcast[web].
+        topology to which a page links, CSV and JSON files of all tables, and a search page. The
+        site can be opened as a file, or copied to any folder of a web server. If the site is
+        published again, pages keep their addresses, and the new site replaces the earlier one only
+        when it is complete. If PostgreSQL is not running, only claims and records are published.
+        Install the packages that the command needs with the extra starcast[web].
 
         Args:
             folder: folder for the site: a new or empty folder, or a folder with an earlier site.

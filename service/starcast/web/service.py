@@ -50,6 +50,7 @@ class Service:
         flags: the flags --home and --plugin of this server, which are added to commands in hints
             and on pages.
         counts: counts of the requests.
+        labs: the pool of labs, each of which connects one request at a time to the stores.
     """
 
     settings: Settings
@@ -196,7 +197,7 @@ def show_metrics(service: ServiceParameter) -> PlainTextResponse:
         ("requests_running", "gauge", "requests that are being handled", {"": counts.running}),
         ("workers", "gauge", "worker processes for computations",
          {'{state="used"}': service.workers.used, '{state="all"}': len(service.workers.slots)}),
-        ("store_connections", "gauge", "requests that can use the stores at the same time",
+        ("store_connections", "gauge", "connections to the stores, each for one request at a time",
          {'{state="used"}': service.labs.used, '{state="all"}': len(service.labs.slots)}),
     ):  # fmt: skip
         lines += [f"# HELP starcast_{name} {meaning}", f"# TYPE starcast_{name} {kind}"]

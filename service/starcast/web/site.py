@@ -116,7 +116,7 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names missing packs of verdicts, or "" if none is missing."""
+        """Return a sentence that names the missing paper packs of stored verdicts, or ""."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:

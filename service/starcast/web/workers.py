@@ -189,7 +189,8 @@ class Workers(Pool[_Worker]):
     def give_back(self, slot: Slot[_Worker]) -> None:
         """Make a worker available to other requests again, or replace it if it was killed."""
         if slot.item is not None and slot.item.is_killed and not self._is_closed:
-            # No request waits for the new process: it gets another worker, or an error in time.
+            # The slot becomes available only when the new process has started. Until then, requests
+            # get other workers, or an error.
             threading.Thread(target=self._replace, args=(slot,), daemon=True).start()
         else:
             super().give_back(slot)

@@ -123,7 +123,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the stored schedules on a topology, and a schedule per algorithm, with its defaults."""
+    """List the stored schedules on a topology, and one per algorithm with default arguments."""
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 

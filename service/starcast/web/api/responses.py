@@ -229,7 +229,8 @@ def check_request(request: Request) -> None:
     """Check that the endpoint of a request declares the URL parameters and the requested format.
 
     Raises:
-        InputError: the endpoint lacks a parameter, or the resource is not available in this format.
+        InputError: the URL has a parameter that the endpoint does not declare, or the resource is
+            not available in this format.
     """
     route = request.scope["route"]
     # Some versions of FastAPI omit the prefix of the router in the path of a route.
