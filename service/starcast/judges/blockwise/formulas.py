@@ -86,7 +86,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: the port to the parent, and the step that informs the node."""
+    """Return `Tables.substar`: each node's port to its parent, and the step that informs it."""
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -416,9 +416,9 @@ def fill_substar(
 ) -> None:
     """Write the ports and steps of a block's nodes in the recursive-substar tree.
 
-    A step is the one in which the node is informed. The block is a substar. Its tail determines the
-    port and step of the substar's root (see `relabel`). Other nodes are relabelled to nodes of S_m,
-    whose ports and steps are in `Tables.substar`.
+    The step of a node is the step in which a broadcast along the tree informs the node. The block
+    is a substar. Its tail determines the port and step of the substar's root (see `relabel`). The
+    other nodes are relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -445,8 +445,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     The level is the distance from the root plus a detour, which docs/definitions/
     edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
     detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is the
-    first symbol of x, and k the position of symbol 1. If L = 1, the path to the root begins with a
-    hop across dimension l. If symbol l is at home, this hop displaces it, and the detour is 2.
+    first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path to
+    the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
+    and the detour is 2; otherwise there is no detour.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0
@@ -504,10 +505,11 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether two hops from node x towards the root lead to a node that starts with q.
+    """Return whether two certain hops from node x lead to a node that starts with q.
 
     The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
-    in the tree SPT. The result determines the level of x in tree q.
+    in the shortest-path tree (SPT). The result determines the level of x in tree q, for which
+    `edge_disjoint_levels` defines k and q.
     """
     port = 1
     while x[port] != k:

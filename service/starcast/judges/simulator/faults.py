@@ -110,8 +110,8 @@ class Outages:
     """The faults of a simulation. Each faulty node or link is kept once, with its earliest step.
 
     Raises:
-        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
-            topology.
+        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+            is neither a node nor a link of the topology.
     """
 
     def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
@@ -223,8 +223,8 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
-        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
-            topology.
+        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+            is neither a node nor a link of the topology.
     """
     outages = Outages(schedule.topology, faults)
     return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]
