@@ -225,7 +225,7 @@ def price_simulation(
 
 
 def check_message(message_bytes: Fraction) -> None:
-    """Check the size of a message in bytes.
+    """Check that the size of a message in bytes is not negative.
 
     Raises:
         InputError: the size is negative.
@@ -247,8 +247,8 @@ class Work:
     """The minimum work of a collective, counted in messages from one source to one destination.
 
     Attributes:
-        through: the number of messages that the busiest node has to send or receive; for
-            an alltoall or allreduce, the average over all nodes.
+        through: the number of messages that the busiest node has to send or receive; in an alltoall
+            or allreduce, the average number of messages that a node has to send.
         sent: the total number of transmissions by all nodes.
     """
 

@@ -322,8 +322,9 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every endpoint but the root receives at least one unit, in a separate row, so the schedule has
-    # at least endpoints - 1 rows. This check avoids building trees on huge topologies.
+    # Every endpoint but the root receives (in a gather or reduce: sends) a unit in a separate row,
+    # so the schedule has at least endpoints - 1 rows. This check avoids building trees on huge
+    # topologies.
     too_large = topology.endpoints > max_rows
     rows = topology.endpoints - 1
     if not too_large:
@@ -468,7 +469,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 
 
 def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies: int) -> int:
-    """Return the number of unit messages with the smallest lower bound on a network.
+    """Return the number of unit messages for which the lower bound on the time is smallest.
 
     The bound on the steps is the maximum of a constant and of one or two rounded multiples of the
     number of messages, plus constants. So the effect of rounding is periodic, and the time for r,

@@ -1,10 +1,11 @@
 """Checkers that decide properties of trees independently of the code that built the trees.
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
-port towards its parent, 0 at the root and outside the tree) and the root's rank. Of the topology,
-a checker uses only `Topology.neighbours` and the labels. Parents are the neighbours across the
-ports, levels are counted from the root outwards, and distances are found by breadth-first search.
-Checkers share no code with `starcast.trees`, so their results are independent of that package.
+port towards its parent, 0 at the root and outside the tree) and the root's rank. From the
+topology, a checker takes only nodes, ports, neighbours and labels. Parents are the neighbours
+across the ports, levels are counted from the root outwards, and distances are found by
+breadth-first search. Checkers share no code with `starcast.trees`, so their results are independent
+of that package.
 
 The result is an `Evidence` object: whether the property holds, the measured values, and the first
 counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.

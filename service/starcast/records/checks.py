@@ -1,6 +1,6 @@
 """Checks that compute the values of witnesses from the definitions of the problems.
 
-The checks share no code with the searches. A witness consists of arrays, and a check reads only
+The checks use no code of `starcast.search`. A witness consists of arrays, and a check reads only
 these arrays and the topology. For N nodes, the arrays of a witness are
 
 * ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at the
@@ -181,7 +181,7 @@ def _hamiltonian(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
             used.add((min(node, following), max(node, following)))
             visited.add(following)
             node = following
-        check.require(node == 0 and len(visited) == nodes, "a closed walk is not Hamiltonian")
+        check.require(node == 0 and len(visited) == nodes, "a walk is not a Hamiltonian cycle")
     check.require(len(used) == len(paths) * nodes, "two cycles share a link")
     return len(paths)
 

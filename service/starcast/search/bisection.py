@@ -96,7 +96,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
+    """Return new halves: N/10 random nodes of each half, of N nodes in all, change their half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -190,7 +190,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program whose minimum is a lower bound on the number of cut links.
+    """The linear program from which a lower bound on the number of cut links follows.
 
     Each orbit of node pairs (u, v) has a variable z: the average of y_u y_v over the orbit, where
     y_u is 1 or -1, depending on the half of node u.
@@ -290,7 +290,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b, 1 at rank 0 and +-1 at two other ranks, whose inequalities are violated.
+    """Return some vectors b, 1 at rank 0 and +-1 at two other ranks, with violated inequalities.
 
     All other entries of a vector are 0. `_violated` describes ``matrix``.
     """

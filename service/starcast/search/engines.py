@@ -43,8 +43,8 @@ _PAIRWISE = 6
 class Formula:
     """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    For the same value to be reached, a search problem always writes the same clauses, so the
-    formula that a proof refutes can be rebuilt.
+    A search problem always writes the same clauses for the same topology, arguments, target value
+    and evidence, so the formula that a proof refutes can be rebuilt.
     """
 
     def __init__(self) -> None:

@@ -147,7 +147,7 @@ class SearchProblem(ABC):
         """Return the statement that is proved if the formula for a target is refuted."""
         return self.refuted.format(target=target, **self.values)
 
-    def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
+    def literals(self, target: int) -> int:  # noqa: ARG002 - subclasses use it
         """Return an estimate of the formula's number of literals; 0 if there is no formula."""
         return 0
 
