@@ -23,7 +23,7 @@ from starcast.topologies.flows import Arcs
 
 #: Maximum number of variables of the linear program, one per source and directed link.
 MAX_VARIABLES = 100_000
-#: With more variables, the linear program is announced, because solving it takes some seconds.
+#: With more variables, the linear program is announced, because solving it can take minutes.
 _ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6

@@ -49,7 +49,7 @@ class UncheckedForest:
     Attributes:
         rows: the array of parent ports, ``[trees, nodes]``.
         root: rank of the root.
-        neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
+        neighbours: the neighbours of all nodes across all ports, int32 ``[ports, nodes]``.
 
     Raises:
         InputError: the array does not have the shape ``[trees, nodes]`` with at least one tree, or
@@ -61,7 +61,7 @@ class UncheckedForest:
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {topology.spec} need an array [trees, {topology.nodes}], not "
+                f"trees on {topology.spec} need an array of shape [trees, {topology.nodes}], not "
                 f"{list(self.rows.shape)}",
                 hint="use one row per tree with one entry per node",
             )
@@ -175,8 +175,8 @@ def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) ->
 def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that the root has no parent, and that all nodes with a parent descend from the root.
 
-    Hence there is no cycle and no second root. The measured values are the numbers of nodes in the
-    trees, including the root.
+    So a tree has neither a cycle nor a second root. The measured values are the numbers of nodes in
+    the trees, including the root.
     """
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
 
@@ -490,7 +490,7 @@ def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) 
 
 
 def _explain(graph: UncheckedForest, row: ParentPorts, tree: TraversedTree, node: int) -> str:
-    """Return the reason why a node is not a descendant of the root."""
+    """Return the reason why the check `rooted` or `spanning` fails at a node."""
     if node == graph.root:
         return "the root has a parent"
     visited: set[int] = set()

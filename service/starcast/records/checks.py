@@ -139,7 +139,10 @@ class _WitnessCheck:
             trees: the required number of rows; None if any number is allowed.
         """
         rows = self.array("parent_port", trees, self.graph.nodes)
-        self.require(rows.min(initial=0) >= 0 and rows.max(initial=0) < 256, "a port is too large")
+        self.require(
+            rows.min(initial=0) >= 0 and rows.max(initial=0) < 256,
+            "a port is negative or too large",
+        )
         ports = rows.astype(np.uint8)
         if len(ports):
             checkers.spanning(self.graph, ports, 0).require()

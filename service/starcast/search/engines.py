@@ -86,7 +86,8 @@ class Formula:
         """Require that at most ``bound`` of the literals are true."""
         numbers = [int(literal) for literal in literals]
         if bound < 0:
-            # Checkers of proofs expect that a proof derives the empty clause, so it is not added.
+            # The empty clause would state that there is no solution. But checkers expect a proof to
+            # derive it, so two clauses that contradict each other are added instead.
             false = int(self.new(1)[0])
             self.add(false)
             self.add(-false)
@@ -242,7 +243,7 @@ def require(module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise UnavailableError(
-            f"this search needs the library '{module}', which is not installed",
+            f"this operation needs the library '{module}', which is not installed",
             hint=f"install it with: {install_command('search')}",
         ) from None
 

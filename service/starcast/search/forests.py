@@ -348,7 +348,7 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
-    """Return a topology's quotient, which describes the partitions that an automorphism shifts.
+    """Return the quotient of a topology for partitions whose classes an automorphism permutes.
 
     In such a partition of the nodes, the automorphism maps each class to the next class. Its power
     with the exponent ``classes`` maps each class to itself; the quotient has one node for each
@@ -374,7 +374,7 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
 
 
 def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
-    """Return a node's neighbours that belong to class ``number``."""
+    """Return the neighbours of a node that belong to class ``number`` of a partition."""
     return [each for each in table[node] if chosen[each] == number]
 
 

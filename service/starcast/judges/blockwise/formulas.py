@@ -484,7 +484,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of swaps towards the root for symbols outside the cycle of symbol 1.
+    """Return the number of swaps that bring the symbols outside the cycle of symbol 1 home.
 
     The result is the number of displaced symbols outside this cycle plus the number of their
     cycles. The bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
@@ -505,7 +505,7 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether two certain hops from node x lead to a node that starts with q.
+    """Return whether the second of two hops from node x leads to a node that starts with q.
 
     The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
     in the shortest-path tree (SPT). The result determines the level of x in tree q, for which

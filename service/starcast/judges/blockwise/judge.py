@@ -298,9 +298,11 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether every parent's potential is smaller by 1, and no potential must be recorded.
+    """Return whether no node of a row needs to be examined one by one.
 
-    The loop has no branches, so it is compiled to vector instructions. Most rows pass this test.
+    This is the case if the potential of each node's parent is smaller by 1, and no potential must
+    be recorded. Most rows pass this test. The loop has no branches, so it is compiled to vector
+    instructions.
 
     Args:
         own: the potentials of the nodes.

@@ -33,7 +33,7 @@ from starcast.support.arrays import Integers, Mask
 
 
 class AsynchronousExecution:
-    """An asynchronous execution, which computes the end times of packets and arrivals of units.
+    """An asynchronous execution: the end times of packets, and the arrival times of units.
 
     Args:
         packets: the packets to execute.

@@ -180,7 +180,7 @@ def pack_sort(keys: Integers) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-#: If a schedule has no forest, its rows may name any of this many trees, the numbers of type uint8.
+#: Number of trees that rows may name if the schedule has no forest: all values of type uint8.
 _TREE_NUMBERS = 256
 
 
