@@ -108,7 +108,7 @@ class _WitnessCheck:
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an array of the witness after checking that it has integers and the given shape.
+        """Return an array of integers or booleans from the witness, after checking its shape.
 
         Args:
             name: the name of the array.

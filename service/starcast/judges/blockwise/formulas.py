@@ -51,13 +51,13 @@ class Tables(NamedTuple):
         compositions: for permutations g and p of 0..w-1, the rank of g∘p at the index (rank of g,
             rank of p), int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
-        fixed: twice the number of symbols at home (see the module docstring) in the positions
-            3t+2, .., 3t+4, uint8 ``[2, m^3, w!]``. The first index is t. The second index combines
-            three numbers: for each of these positions, the index (among the row's other symbols) of
-            the symbol whose home is this position, or m-1 if it is none of them. The third index is
-            a node of the row.
-        substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
-            steps, and the step in which the node is informed, uint8 ``[2, m!]``.
+        fixed: twice the number of symbols at home (see the module docstring) in three positions,
+            uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
+            second index is a number in base m, with a digit for each of these positions: the index,
+            among the row's symbols in positions 2..m, of the symbol whose home is this position, or
+            m-1 if that symbol is elsewhere. The third index is a node of the row.
+        substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
+            and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
 
     orders: Array
@@ -102,7 +102,8 @@ class Blocks(NamedTuple):
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
         n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
-        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
+        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``; used only if
+            the kind is `GREEDY`.
         changes: the nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``. Each row contains block, tree, index in the block and port; the rows
             are sorted.
@@ -359,8 +360,9 @@ def fill_distances(
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
-    of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
+    of cycles: those inside the common positions, which all nodes share; and those through free
+    positions. The latter are the cycles of the permutation of the free symbols, composed with the
+    exits; `Tables.cycles` counts them. The parameters are those of
     `fill_greedy`, and ``tables``. Here ``home`` contains the symbols' positions in the hub.
     """
     free = m - 1

@@ -23,8 +23,8 @@ from starcast.topologies.permutations import Perms
 from starcast.trees.construction import CONSTRUCTIONS
 
 #: Maximum number of leading symbols that vary within a block, whose nodes share all other symbols.
-#: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
-#: cache.
+#: With 7 symbols, the largest table has 6! x 6! entries, or 1 MB, and most tables fit into the
+#: processor's cache.
 MAX_BLOCK = 7
 #: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
 #: These count up to 15, and there are n-1 trees.

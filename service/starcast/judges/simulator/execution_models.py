@@ -29,7 +29,9 @@ from starcast.topologies import Topology, memory
 
 
 class PacketTimes(NamedTuple):
-    """The start and end times of packets, as arrays sorted by step, sender and port.
+    """The start and end times of packets, as arrays.
+
+    Packets are sorted by step, sender and port; those of a symmetric schedule by step and port.
 
     Attributes:
         step: the steps, int64 ``[packets]``.

@@ -218,6 +218,9 @@ def execute_under_faults(
 def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
     """Return which rows of a schedule are executed under faults, bool ``[rows]``.
 
+    The result is in the order of rows that are sorted by step, sender, port, tree and unit, like
+    those of `starcast.schedule`.
+
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
