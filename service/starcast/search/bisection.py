@@ -348,7 +348,7 @@ class BisectionWidth(FormulaProblem):
     """The problem of dividing the nodes into two halves with the fewest links between them."""
 
     name = "bisection-width"
-    question = "fewest links between two halves"
+    question = "smallest number of links between two halves of the nodes"
     variables = "node v is in half 1; link e is cut"
     constraints = (
         "a link between the halves is cut; at most the target of the links are cut; the halves "
@@ -365,18 +365,20 @@ class BisectionWidth(FormulaProblem):
     def bound(self) -> TheoryBound:
         """Return the eigenvalue bound on the bisection width (Fiedler, Mohar).
 
-        For an even number N of nodes, the bound is N lambda / 4, rounded up, where lambda is the
-        second smallest eigenvalue of the Laplacian.
+        For halves of a and b nodes, N = a + b, the bound is lambda a b / N, rounded up to a number
+        of links that a bisection can cut; lambda is the second smallest eigenvalue of the
+        Laplacian.
         """
         graph = self.topology
         second = _second_eigenvalue(graph)
         halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
         # A rounding error must not raise the bound above the true value.
         value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
+        parity = "" if graph.nodes % 2 else "; all these cuts have the same parity"
         return TheoryBound(
             round_cut(graph, value),
-            f"the second eigenvalue of the Laplacian is {second:.4f}, and a cut of halves has at "
-            f"least {second:.4f} N / 4 links (Mohar 1991), all cuts of halves with the same parity",
+            f"the second eigenvalue of the Laplacian is {second:.4f}, so a cut into halves of a "
+            f"and b nodes has at least {second:.4f} a b / N links (Mohar 1991){parity}",
         )
 
     def start(self, _budget: Budget) -> Witness:

@@ -182,7 +182,7 @@ class OnePortBroadcast(FormulaProblem):
     """The problem of broadcasting in the fewest rounds; a node sends at most once per round."""
 
     name = "one-port-broadcast"
-    question = "fewest one-port rounds of a broadcast"
+    question = "smallest number of rounds of a one-port broadcast"
     variables = "node v is informed after round t; node v sends over port i in round t"
     constraints = (
         "a node sends over at most one port in a round, and only if it was informed before the "

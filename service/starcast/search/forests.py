@@ -119,7 +119,7 @@ class EdgeDisjointTrees(FormulaProblem):
     """The problem of finding arc-disjoint spanning trees of minimum height, one tree per port."""
 
     name = "edge-disjoint-trees"
-    question = "smallest height of as many arc-disjoint spanning trees as the degree"
+    question = "smallest height of arc-disjoint spanning trees, one tree per port"
     variables = (
         "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
     )
@@ -264,7 +264,7 @@ class CongestionTrees(EdgeDisjointTrees):
     """
 
     name = "congestion-trees"
-    question = "smallest height of as many spanning trees as the degree, with bounded congestion"
+    question = "smallest height of spanning trees with bounded congestion, one tree per port"
     constraints = _CONSTRAINTS.format("c")
     symmetry = _SYMMETRY.format("")
     refuted = "no spanning trees of height {target} with congestion {congestion}"
@@ -463,9 +463,11 @@ class IndependentTrees(SearchProblem):
     """The problem of finding as many completely independent spanning trees as possible."""
 
     name = "independent-trees"
-    question = "most completely independent spanning trees"
+    question = "largest number of completely independent spanning trees"
     variables = "the class of node v (Araki 2014: a tree for each class)"
-    constraints = "classes are connected, and no component between two of them is a tree"
+    constraints = (
+        "each class is connected; no connected component of the links between two classes is a tree"
+    )
     symmetry = (
         "first, partitions whose classes an automorphism permutes cyclically, beginning with the "
         "automorphisms of the largest order; then, partitions without a symmetry. The search only "

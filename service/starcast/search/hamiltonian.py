@@ -295,7 +295,7 @@ class HamiltonianDecomposition(SearchProblem):
     """The problem of finding as many link-disjoint Hamiltonian cycles as possible."""
 
     name = "hamiltonian-decomposition"
-    question = "most link-disjoint Hamiltonian cycles"
+    question = "largest number of link-disjoint Hamiltonian cycles"
     variables = "the 2-factor of each link"
     constraints = "each 2-factor is a single cycle"
     symmetry = (
