@@ -280,7 +280,10 @@ def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
     """Return the rows of a table, sorted by time; rows without a time come last.
 
     Raises:
-        InputError: no number of segments is optimal because T_s is 0.
+        InputError: no number of segments is optimal because T_s is 0, or the requested linear
+            program is not defined on the topology.
+        LimitError: the requested linear program is too large.
+        UnavailableError: SciPy, which the linear program needs, is not installed.
     """
     topology = problem.topology
     named = {

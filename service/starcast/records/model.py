@@ -250,10 +250,10 @@ def combine_records(records: Iterable[Record]) -> Record:
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
     """Combine two records of one problem and topology, and the verification states of their bounds.
 
-    If one record has the better value and the other the better bound, the result has both. A bound
-    that the other record's witness contradicts is false, and is dropped. If neither bound is false,
-    the bounds are compared by three criteria, in this order: the stronger verification state, the
-    better bound, the stronger evidence. If all three are equal, the first record's bound is kept.
+    The result has the better of the two values, and one of the two bounds. A bound that the other
+    record's witness contradicts is false, and is dropped. If neither bound is false, the bounds are
+    compared by three criteria, in this order: the stronger verification state, the better bound,
+    the stronger evidence. If all three are equal, the first record's bound is kept.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.

@@ -34,7 +34,8 @@ from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
 
-#: Bytes per literal while a solver works, measured with CaDiCaL 1.9.5 on formulas of this package.
+#: Memory of a solver in bytes per literal of the formula, measured with CaDiCaL 1.9.5 on formulas
+#: of this package.
 BYTES_PER_LITERAL = 60
 #: Maximum number of literals for which `Formula.at_most_one` adds a clause for each pair.
 _PAIRWISE = 6

@@ -219,7 +219,7 @@ class FormulaProblem(SearchProblem):
 
     @abstractmethod
     def read(self, values: NDArray[np.bool_]) -> Witness:
-        """Return the witness that the values of the variables from `write` describe."""
+        """Return the witness for a solution, given the values of the variables from `write`."""
 
     @abstractmethod
     def subject(self, target: int) -> str:

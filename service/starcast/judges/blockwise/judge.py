@@ -234,7 +234,7 @@ def _change_ports(changes: Array, next_change: int, block: int, ports: Array) ->
 
 @jit
 def _any_flag(flags: Array) -> bool:
-    """Return whether any byte of ``flags`` is not 0; their number must be a multiple of 8."""
+    """Return whether any entry of ``flags`` is not 0; its length must be a multiple of 8."""
     bits = np.uint64(0)
     for word in flags.view(np.uint64):
         bits |= word

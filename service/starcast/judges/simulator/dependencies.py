@@ -63,8 +63,9 @@ class Needs(NamedTuple):
 class Dependencies(ABC):
     """The indices of the arrival times that each row reads and writes.
 
-    A row reads the arrival time of the unit that it sends, at the sender, and writes the arrival
-    time of the unit that it delivers, at the receiver.
+    A row reads the arrival time of the unit that it sends, at the sender (in a reduction, the times
+    of all sums that it passes on), and writes the arrival time of the unit that it delivers, at the
+    receiver.
 
     Attributes:
         size: the number of arrival times.
@@ -108,11 +109,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the time at which the unit arrives at the sender."""
+        """Return, for each row, the index of the unit's arrival time at the sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return, for each row, the index of the time at which the unit arrives at the receiver."""
+        """Return, for each row, the index of the unit's arrival time at the receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -129,7 +130,7 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the time at which the unit arrives at the sender.
+        """Return, for each row, the index of the unit's arrival time at the sender.
 
         The row that delivered the unit writes this arrival time. The index is 0 if the sender is
         the unit's source.
