@@ -82,6 +82,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
     built.
 
     Args:
+        topology: the topology.
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
             and any other topology with the smallest hypercube that has at least as many nodes.
     """

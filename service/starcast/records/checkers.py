@@ -373,6 +373,7 @@ def disjoint_paths(
     The measured value is the largest number of paths to one node that share a node or link.
 
     Args:
+        topology: the topology that contains the trees.
         parent_port: the trees.
         root: rank of the root.
         apart: "nodes" if the paths must share neither a node except their two ends nor the direct

@@ -241,7 +241,9 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
+        n: the number of symbols of S_n.
         m: the number of positions before the tail; 1 to relabel the node completely.
+        x: the node.
         y: the relabelled node; overwritten.
 
     Returns:
