@@ -284,7 +284,8 @@ def closed_form(
     """Return the cost of an algorithm according to its closed form.
 
     The function that defines a formula documents the formula and its deviations from executions,
-    which `Cost.note` summarizes. `Cost.source` is the paper that states the formula, or "starcast".
+    which `Cost.note` summarizes. `Cost.source` names the paper that states the formula; it begins
+    with "starcast" if no paper states it.
 
     Args:
         topology: the topology or its spec.

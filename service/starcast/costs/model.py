@@ -60,7 +60,8 @@ class Cost:
         transmissions: the number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
-        source: the paper, and the number of the theorem, rule or table.
+        source: the paper, and the number of the theorem, rule or table; for an execution,
+            ``simulated`` or ``simulated, asynchronous``.
         note: the difference between an execution and the closed form; empty if there is none.
     """
 
@@ -531,7 +532,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the bound on steps for unit messages, a paper's table or "starcast"."""
+    """Return the source of the bound on steps for unit messages: a paper's table, or starcast."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]
