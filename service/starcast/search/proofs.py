@@ -436,7 +436,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record, and the error that `find_failure` returns."""
+    """Return a table with one row per checked record; it contains the error of `find_failure`."""
     rows = [
         {
             "id": each.record.id,

@@ -504,7 +504,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: all searches of the job, and the budget of each."""
+    """The job of a shard file: all searches of the job, and the time limit and solver of each."""
 
     searches: list[Any]
     seconds: StrictNumber
