@@ -235,7 +235,7 @@ def test_the_planned_ranges_cover_every_block_of_s16_exactly_once() -> None:
         ("S9", "necklace", {}, "'necklace' cannot be verified block by block"),
         ("S9", "no-such", {}, "no-such"),
         ("S9", "greedy", {"i": 1}, "'greedy' has no argument 'i'"),
-        ("S9", "label-change", {}, "takes the following and no other arguments: base"),
+        ("S9", "label-change", {}, "takes exactly these arguments: base"),
         ("S9", "label-change", {"base": "balanced"}, "'balanced' cannot be verified block by"),
         ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i is 8, which is out of range"),
     ],

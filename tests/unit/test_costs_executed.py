@@ -83,7 +83,7 @@ def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> No
         slots = degree if case.asked.ports == "one" else 1
         assert form.start_ups - slots < real.start_ups <= form.start_ups
         assert degree * form.bytes / form.start_ups == real.bytes / real.start_ups
-        assert (f"{degree} times too few" in form.note) == (degree > 1)
+        assert (f"too few by a factor of {degree}" in form.note) == (degree > 1)
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)

@@ -260,12 +260,12 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
     result = row(asked, "nk-greedy")
     optimum = "the number of pieces is the optimum of the closed form"
     assert result.note == f"{cost_of(result).note}; {optimum}"
-    assert "4 times too few" in result.note
+    assert "too few by a factor of 4" in result.note
     assert row(replace(asked, segments=3), "nk-greedy").note == cost_of(result).note
     assert row(problem("S5"), "greedy").note == ""
     printed = row(asked, "one tree SP, as printed")
     assert printed.note.startswith("Theorem 2 has one start-up fewer; ")
-    assert "4 times too few" in printed.note
+    assert "too few by a factor of 4" in printed.note
 
 
 def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:

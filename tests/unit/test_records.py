@@ -198,7 +198,7 @@ def test_a_changed_witness_is_rejected() -> None:
         ("one-port-broadcast", "S4", "parent_port", 5, 9, "not a port"),
         ("one-port-broadcast", "S4", "round", 0, 1, "root is informed"),
         ("hamiltonian-decomposition", "S4", "ports", (0, 3), 9, "not a port"),
-        ("hamiltonian-decomposition", "S4", "ports", every, HEXAGON, "not Hamiltonian"),
+        ("hamiltonian-decomposition", "S4", "ports", every, HEXAGON, "not a Hamiltonian cycle"),
         ("hamiltonian-decomposition", "S5", "ports", every, np.stack([CYCLE] * 2), "share a link"),
         ("edge-disjoint-trees", "S4", "parent_port", (0, 0), 2, "root has a parent"),
         ("edge-disjoint-trees", "S4", "parent_port", (0, 5), 0, "spanning"),

@@ -1,9 +1,10 @@
-"""Lower bounds for any topology, from single nodes, cuts, and the total number of transmissions.
+"""Lower bounds for any topology, from distances, cuts, and the total number of transmissions.
 
-A bound is the number of messages that some link has to carry one after another. This is at least
-the number of messages that must cross a cut, divided by the number of links in the cut. It is also
-at least the number of all transmissions, divided by the number of all links. Bounds are exact, and
-hold for every schedule.
+A lower bound on the start-ups is a distance that some unit has to travel. A lower bound on the
+bytes is the number of messages that some link has to carry one after another. This number is at
+least the number of messages that must cross a cut, divided by the number of links in the cut. It is
+also at least the number of all transmissions, divided by the number of all links. Bounds are exact
+fractions, and hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -67,10 +68,11 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 
     One side of each cut is one of these sets:
 
-    * a single node: the root in a scatter or gather, else a node with the fewest links;
+    * a single node: the root in a scatter or gather, else the endpoint whose links have the
+      smallest total capacity;
     * a side of a minimum cut;
     * among the sets without the root (in a scatter or gather) or without node 0 (otherwise), the
-      set with the most nodes per leaving link;
+      set with the most endpoints per unit of capacity that leaves the set;
     * the nodes up to some distance from a node that is farthest from node 0.
 
     Args:
@@ -94,6 +96,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 
 
 def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
+    """Yield the cuts that `least_share` lists, each with the reason for the bound that it gives."""
     nodes = np.arange(topology.nodes)
     is_rooted = collective in ("scatter", "gather")
     noun, plural = "link", "links"

@@ -284,7 +284,8 @@ def closed_form(
     """Return the cost of an algorithm according to its closed form.
 
     The function that defines a formula documents the formula and its deviations from executions,
-    which `Cost.note` summarizes. `Cost.source` is the paper that states the formula, or "starcast".
+    which `Cost.note` summarizes. `Cost.source` names the paper that states the formula; it begins
+    with "starcast" if no paper states it.
 
     Args:
         topology: the topology or its spec.
@@ -338,8 +339,8 @@ def optimal_pieces(
         The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
 
     Raises:
-        InputError: the algorithm does not split its messages or has no closed form, or T_s is 0, so
-            more pieces are always better.
+        InputError: a name or an argument is invalid, the algorithm does not split its messages or
+            has no closed form, or T_s is 0, so more pieces are always better.
     """
     topology = as_topology(topology)
     definition, _ = _find(topology, collective, algorithm)

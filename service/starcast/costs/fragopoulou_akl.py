@@ -49,7 +49,7 @@ class CostFormula:
         """Return the cost formula for M messages; the transmissions depend on the collective."""
         source = self.source
         if self.sends_one_message and messages > 1:
-            source = f"{OURS}; {source} is about one message"
+            source = f"{OURS}; {source} states it for one message"
         transmissions = messages * _TRANSMISSIONS[collective](topology)
         steps = self.steps(topology, messages)
         return stepwise_form(steps, Fraction(1, messages), transmissions, source)
@@ -132,7 +132,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
     # in the largest subtree, T_2, which has one node of every necklace.
     ("scatter", "near-balanced"): CostFormula(
         lambda topology, messages: messages * necklace_count(topology.n),
-        f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
+        f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order of growth",
     ),
     # Like Rule 10, this scatter is defined only if n-1 divides M.
     ("scatter", "perfectly-balanced"): CostFormula(
@@ -145,7 +145,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
     # because necklaces have different numbers of nodes.
     ("alltoall", "necklace"): CostFormula(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
-        f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
+        f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order of growth",
     ),
     ("alltoall", "perfectly-balanced"): CostFormula(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
     ("alltoall", "exact"): CostFormula(_send_all, OURS),  # an open problem in section 9
@@ -198,7 +198,7 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
     transmissions = messages * copies * topology.nodes * (topology.nodes - 1)
     source = f"{PAPER_1996}, section 4.4"
     if copies != topology.degree:
-        source = f"{OURS}; {source} is about n-1 copies"
+        source = f"{OURS}; {source} states it for n-1 copies"
     return stepwise_form(steps, Fraction(1, messages), transmissions, source)
 
 
@@ -231,5 +231,5 @@ def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> For
     levels = level_sum(topology)
     steps = ceil_div(messages * copies, topology.degree) * levels
     transmissions = messages * copies * topology.nodes * levels
-    source = f"{OURS}; {PAPER_1996}, section 4.6 gives the order"
+    source = f"{OURS}; {PAPER_1996}, section 4.6 gives the order of growth"
     return stepwise_form(steps, Fraction(1, messages), transmissions, source)

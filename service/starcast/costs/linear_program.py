@@ -23,7 +23,7 @@ from starcast.topologies.flows import Arcs
 
 #: Maximum number of variables of the linear program, one per source and directed link.
 MAX_VARIABLES = 100_000
-#: With more variables, the linear program is announced, because solving it takes some seconds.
+#: With more variables, the linear program is announced, because solving it can take minutes.
 _ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6
@@ -73,7 +73,10 @@ def least_busiest_link(topology: Topology) -> Fraction:
 
 
 def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
-    """Return each directed link's length in the program's dual solution, scaled to maximum 1."""
+    """Return each directed link's length in the program's dual solution, scaled to maximum 1.
+
+    If the solver finds no solution, all lengths are 1.
+    """
     try:
         from scipy.optimize import linprog  # noqa: PLC0415 - optional
         from scipy.sparse import coo_array, kron  # noqa: PLC0415

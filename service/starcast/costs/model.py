@@ -60,7 +60,8 @@ class Cost:
         transmissions: the number of times that a unit crosses a link; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``, plus the latencies of links, if any; for a lower
             bound, the larger of the two terms.
-        source: the paper, and the number of the theorem, rule or table.
+        source: the paper, and the number of the theorem, rule or table; for an execution,
+            ``simulated`` or ``simulated, asynchronous``.
         note: the difference between an execution and the closed form; empty if there is none.
     """
 
@@ -225,7 +226,7 @@ def price_simulation(
 
 
 def check_message(message_bytes: Fraction) -> None:
-    """Check the size of a message in bytes.
+    """Check that the size of a message in bytes is not negative.
 
     Raises:
         InputError: the size is negative.
@@ -247,8 +248,8 @@ class Work:
     """The minimum work of a collective, counted in messages from one source to one destination.
 
     Attributes:
-        through: the number of messages that the busiest node has to send or receive; for
-            an alltoall or allreduce, the average over all nodes.
+        through: the number of messages that the busiest node has to send or receive; in an alltoall
+            or allreduce, the average number of messages that a node has to send.
         sent: the total number of transmissions by all nodes.
     """
 
@@ -531,7 +532,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the bound on steps for unit messages, a paper's table or "starcast"."""
+    """Return the source of the bound on steps for unit messages: a paper's table, or starcast."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

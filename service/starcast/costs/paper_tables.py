@@ -24,6 +24,7 @@ class RowExecution(NamedTuple):
     """The algorithm that executes a table row, and its arguments except the number of segments.
 
     Attributes:
+        collective: the name of the collective.
         algorithm: the name of the algorithm.
         ports: the port model.
         base: the construction of the trees that the algorithm uses, or None.
@@ -44,8 +45,11 @@ class RowFigures(NamedTuple):
     """Exact costs of the algorithm that executes a row of a paper's table.
 
     Attributes:
+        steps: the number of steps.
+        transmissions: the number of times that a unit crosses a link.
         start_ups: the coefficient of T_s in the time.
         bytes: the coefficient of T_c in the time.
+        time: the total time.
         segments: the number of segments or messages that the algorithm uses.
     """
 
@@ -71,10 +75,11 @@ class Case:
     """The topology, message and machine for which the numbers of a table are computed.
 
     Attributes:
-        message_bytes: m, the bytes of a message.
+        topology: the topology.
+        message_bytes: m, the number of bytes in a message.
         machine: T_s and T_c.
         messages: M, the number of unit messages.
-        copies: x, the copies of each message.
+        copies: x, the number of copies of each message.
     """
 
     topology: Topology
@@ -90,9 +95,9 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: the axis (such as copies) for which every table also has a row or column for
-            the value 1, or None. A case with the value 1 gets a table of its own only if there are
-            no other cases.
+        axis_with_1: an axis, such as ``copies``, or None. Every table also has a row or column for
+            the value 1 of this axis, so a case with the value 1 gets a table of its own only if
+            there are no other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column

@@ -277,7 +277,9 @@ def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
     """
     note = ""
     if topology.degree > 1:
-        note = f"the bytes are {topology.degree} times too few: one tree carries all segments"
+        note = (
+            f"the bytes are too few by a factor of {topology.degree}: one tree carries all segments"
+        )
     source, packet = f"{LI}, Theorems 2 and 3", Fraction(1, segments * topology.degree)
     return _pipeline(topology, ports, topology.diameter, segments, source, note, packet=packet)
 
@@ -319,7 +321,7 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
     note = ""
     if ports == "one":
         start_ups *= topology.n
-        note = "the start-ups are n times too many"
+        note = "the start-ups are too many by a factor of n"
     elif int(topology.k or 0) > 1:
         note = "the bytes are too few: the links of a level carry different packets"
     return _spread(topology, ports, start_ups, 1, f"{LI}, Theorems 4 and 5", note)

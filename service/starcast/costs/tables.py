@@ -82,6 +82,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
     built.
 
     Args:
+        topology: the topology.
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
             and any other topology with the smallest hypercube that has at least as many nodes.
     """
@@ -280,7 +281,10 @@ def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
     """Return the rows of a table, sorted by time; rows without a time come last.
 
     Raises:
-        InputError: no number of segments is optimal because T_s is 0.
+        InputError: no number of segments is optimal because T_s is 0, or the requested linear
+            program is not defined on the topology.
+        LimitError: the requested linear program is too large.
+        UnavailableError: SciPy, which the linear program needs, is not installed.
     """
     topology = problem.topology
     named = {
@@ -322,8 +326,9 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
     topology = problem.topology
     collective = problem.collective
     algorithm = find_algorithm(collective, row.name)
-    # Every endpoint but the root receives at least one unit, in a separate row, so the schedule has
-    # at least endpoints - 1 rows. This check avoids building trees on huge topologies.
+    # Every endpoint but the root receives (in a gather or reduce: sends) a unit in a separate row,
+    # so the schedule has at least endpoints - 1 rows. This check avoids building trees on huge
+    # topologies.
     too_large = topology.endpoints > max_rows
     rows = topology.endpoints - 1
     if not too_large:
@@ -468,7 +473,7 @@ def _printed_row(problem: CostProblem, row: PrintedRow) -> CostRow:
 
 
 def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies: int) -> int:
-    """Return the number of unit messages with the smallest lower bound on a network.
+    """Return the number of unit messages for which the lower bound on the time is smallest.
 
     The bound on the steps is the maximum of a constant and of one or two rounded multiples of the
     number of messages, plus constants. So the effect of rounding is periodic, and the time for r,

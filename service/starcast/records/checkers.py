@@ -1,10 +1,11 @@
 """Checkers that decide properties of trees independently of the code that built the trees.
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
-port towards its parent, 0 at the root and outside the tree) and the root's rank. Of the topology,
-a checker uses only `Topology.neighbours` and the labels. Parents are the neighbours across the
-ports, levels are counted from the root outwards, and distances are found by breadth-first search.
-Checkers share no code with `starcast.trees`, so their results are independent of that package.
+port towards its parent, 0 at the root and outside the tree) and the root's rank. From the
+topology, a checker takes only nodes, ports, neighbours and labels. Parents are the neighbours
+across the ports, levels are counted from the root outwards, and distances are found by
+breadth-first search. Checkers share no code with `starcast.trees`, so their results are independent
+of that package.
 
 The result is an `Evidence` object: whether the property holds, the measured values, and the first
 counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
@@ -48,7 +49,7 @@ class UncheckedForest:
     Attributes:
         rows: the array of parent ports, ``[trees, nodes]``.
         root: rank of the root.
-        neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
+        neighbours: the neighbours of all nodes across all ports, int32 ``[ports, nodes]``.
 
     Raises:
         InputError: the array does not have the shape ``[trees, nodes]`` with at least one tree, or
@@ -60,7 +61,7 @@ class UncheckedForest:
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {topology.spec} need an array [trees, {topology.nodes}], not "
+                f"trees on {topology.spec} need an array of shape [trees, {topology.nodes}], not "
                 f"{list(self.rows.shape)}",
                 hint="use one row per tree with one entry per node",
             )
@@ -174,8 +175,8 @@ def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) ->
 def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that the root has no parent, and that all nodes with a parent descend from the root.
 
-    Hence there is no cycle and no second root. The measured values are the numbers of nodes in the
-    trees, including the root.
+    So a tree has neither a cycle nor a second root. The measured values are the numbers of nodes in
+    the trees, including the root.
     """
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
 
@@ -372,6 +373,7 @@ def disjoint_paths(
     The measured value is the largest number of paths to one node that share a node or link.
 
     Args:
+        topology: the topology that contains the trees.
         parent_port: the trees.
         root: rank of the root.
         apart: "nodes" if the paths must share neither a node except their two ends nor the direct
@@ -489,7 +491,7 @@ def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) 
 
 
 def _explain(graph: UncheckedForest, row: ParentPorts, tree: TraversedTree, node: int) -> str:
-    """Return the reason why a node is not a descendant of the root."""
+    """Return the reason why the check `rooted` or `spanning` fails at a node."""
     if node == graph.root:
         return "the root has a parent"
     visited: set[int] = set()

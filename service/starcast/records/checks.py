@@ -1,6 +1,6 @@
 """Checks that compute the values of witnesses from the definitions of the problems.
 
-The checks share no code with the searches. A witness consists of arrays, and a check reads only
+The checks use no code of `starcast.search`. A witness consists of arrays, and a check reads only
 these arrays and the topology. For N nodes, the arrays of a witness are
 
 * ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at the
@@ -108,7 +108,7 @@ class _WitnessCheck:
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an array of the witness after checking that it has integers and the given shape.
+        """Return an array of integers or booleans from the witness, after checking its shape.
 
         Args:
             name: the name of the array.
@@ -139,7 +139,10 @@ class _WitnessCheck:
             trees: the required number of rows; None if any number is allowed.
         """
         rows = self.array("parent_port", trees, self.graph.nodes)
-        self.require(rows.min(initial=0) >= 0 and rows.max(initial=0) < 256, "a port is too large")
+        self.require(
+            rows.min(initial=0) >= 0 and rows.max(initial=0) < 256,
+            "a port is negative or too large",
+        )
         ports = rows.astype(np.uint8)
         if len(ports):
             checkers.spanning(self.graph, ports, 0).require()
@@ -181,7 +184,7 @@ def _hamiltonian(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
             used.add((min(node, following), max(node, following)))
             visited.add(following)
             node = following
-        check.require(node == 0 and len(visited) == nodes, "a closed walk is not Hamiltonian")
+        check.require(node == 0 and len(visited) == nodes, "a walk is not a Hamiltonian cycle")
     check.require(len(used) == len(paths) * nodes, "two cycles share a link")
     return len(paths)
 

@@ -76,8 +76,8 @@ _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 #: Configuration that rejects undeclared fields.
 _STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-#: The kinds of evidence in a `Proof`. starcast writes only LRAT; records of older versions have
-#: proofs in DRAT.
+#: The kinds of evidence in a `Proof`. The proofs that starcast writes are in LRAT; records of older
+#: versions have proofs in DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
 
 
@@ -86,7 +86,7 @@ class Proof:
     """Evidence that no better value than the bound exists.
 
     Attributes:
-        statement: the proven statement, such as ``no 3 arc-disjoint spanning trees of height 5``.
+        statement: the proven statement, such as ``no one-port broadcast in 4 rounds``.
         format: ``LRAT`` or ``DRAT``, or ``second solver`` if there is no proof, but another solver
             refuted the formula too; the answer of this solver cannot be checked.
         formula_sha256: SHA-256 of the formula in DIMACS; the formula itself can be rebuilt.
@@ -152,8 +152,8 @@ class Record:
         value: the value of the witness.
         bound: a proven bound: no object has a better value.
         reason: the reason why the bound holds.
-        witness: the arrays that describe the object, by name; the docstring of
-            `starcast.records.checks` explains the arrays.
+        witness: the arrays that describe the object, and any arrays that prove the bound, by name;
+            the docstring of `starcast.records.checks` explains the arrays.
         arguments: arguments of the problem, by name.
         proof: evidence for the bound; None if the bound follows from theory or inequalities.
         solver: the solver of the last formula that improved the value or the bound, with its
@@ -190,12 +190,12 @@ class Record:
 
     @property
     def evidence(self) -> Witness:
-        """The arrays, stored with the witness, that prove the bound."""
+        """The arrays of the witness that prove the bound."""
         return {name: array for name, array in self.witness.items() if name in EVIDENCE}
 
     @property
     def solution(self) -> Witness:
-        """The arrays that describe the best known object itself, without `evidence`."""
+        """The arrays of the witness that describe the object itself, without `evidence`."""
         return {name: array for name, array in self.witness.items() if name not in EVIDENCE}
 
     @property
@@ -250,10 +250,10 @@ def combine_records(records: Iterable[Record]) -> Record:
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
     """Combine two records of one problem and topology, and the verification states of their bounds.
 
-    If one record has the better value and the other the better bound, the result has both. A bound
-    that the other record's witness contradicts is false, and is dropped. If neither bound is false,
-    the bounds are compared by three criteria, in this order: the stronger verification state, the
-    better bound, the stronger evidence. If all three are equal, the first record's bound is kept.
+    The result has the better of the two values, and one of the two bounds. A bound that the other
+    record's witness contradicts is false, and is dropped. If neither bound is false, the bounds are
+    compared by three criteria, in this order: the stronger verification state, the better bound,
+    the stronger evidence. If all three are equal, the first record's bound is kept.
 
     Args:
         first: a record whose witness has the stated value, and the verification state of its bound.

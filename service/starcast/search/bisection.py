@@ -96,7 +96,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: from each half, a random tenth of all nodes moves to the other half."""
+    """Return new halves: N/10 random nodes of each half, of N nodes in all, change their half."""
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -190,7 +190,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program whose minimum is a lower bound on the number of cut links.
+    """The linear program from which a lower bound on the number of cut links follows.
 
     Each orbit of node pairs (u, v) has a variable z: the average of y_u y_v over the orbit, where
     y_u is 1 or -1, depending on the half of node u.
@@ -290,7 +290,7 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b, 1 at rank 0 and +-1 at two other ranks, whose inequalities are violated.
+    """Return some vectors b, 1 at rank 0 and +-1 at two other ranks, with violated inequalities.
 
     All other entries of a vector are 0. `_violated` describes ``matrix``.
     """
@@ -348,7 +348,7 @@ class BisectionWidth(FormulaProblem):
     """The problem of dividing the nodes into two halves with the fewest links between them."""
 
     name = "bisection-width"
-    question = "fewest links between two halves"
+    question = "smallest number of links between two halves of the nodes"
     variables = "node v is in half 1; link e is cut"
     constraints = (
         "a link between the halves is cut; at most the target of the links are cut; the halves "
@@ -365,18 +365,20 @@ class BisectionWidth(FormulaProblem):
     def bound(self) -> TheoryBound:
         """Return the eigenvalue bound on the bisection width (Fiedler, Mohar).
 
-        For an even number N of nodes, the bound is N lambda / 4, rounded up, where lambda is the
-        second smallest eigenvalue of the Laplacian.
+        For halves of a and b nodes, N = a + b, the bound is lambda a b / N, rounded up to a number
+        of links that a bisection can cut; lambda is the second smallest eigenvalue of the
+        Laplacian.
         """
         graph = self.topology
         second = _second_eigenvalue(graph)
         halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
         # A rounding error must not raise the bound above the true value.
         value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
+        parity = "" if graph.nodes % 2 else "; all these cuts have the same parity"
         return TheoryBound(
             round_cut(graph, value),
-            f"the second eigenvalue of the Laplacian is {second:.4f}, and a cut of halves has at "
-            f"least {second:.4f} N / 4 links (Mohar 1991), all cuts of halves with the same parity",
+            f"the second eigenvalue of the Laplacian is {second:.4f}, so a cut into halves of a "
+            f"and b nodes has at least {second:.4f} a b / N links (Mohar 1991){parity}",
         )
 
     def start(self, _budget: Budget) -> Witness:

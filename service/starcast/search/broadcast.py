@@ -44,8 +44,9 @@ def counting_bound(nodes: int, degree: int) -> int:
     """Return a lower bound on the rounds of a broadcast to ``nodes`` nodes of degree ``degree``.
 
     The root informs at most ``degree`` nodes, and every other node at most ``degree - 1``, since
-    the neighbour that informed it has the message already. Hence the root sends in the first
-    ``degree`` rounds, and every other node in the ``degree - 1`` rounds after it was informed.
+    the neighbour that informed it has the message already. At best, the root sends in each of the
+    first ``degree`` rounds, and every other node in each of the ``degree - 1`` rounds after it was
+    informed. The bound is the number of rounds in this case.
     """
     # The number of nodes that are informed in each round; in round 0 this is only the root.
     informed = [1]
@@ -181,7 +182,7 @@ class OnePortBroadcast(FormulaProblem):
     """The problem of broadcasting in the fewest rounds; a node sends at most once per round."""
 
     name = "one-port-broadcast"
-    question = "fewest one-port rounds of a broadcast"
+    question = "smallest number of rounds of a one-port broadcast"
     variables = "node v is informed after round t; node v sends over port i in round t"
     constraints = (
         "a node sends over at most one port in a round, and only if it was informed before the "

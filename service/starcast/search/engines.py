@@ -34,7 +34,8 @@ from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
 
-#: Bytes per literal while a solver works, measured with CaDiCaL 1.9.5 on formulas of this package.
+#: Memory of a solver in bytes per literal of the formula, measured with CaDiCaL 1.9.5 on formulas
+#: of this package.
 BYTES_PER_LITERAL = 60
 #: Maximum number of literals for which `Formula.at_most_one` adds a clause for each pair.
 _PAIRWISE = 6
@@ -43,8 +44,8 @@ _PAIRWISE = 6
 class Formula:
     """A formula in conjunctive normal form: a list of clauses, with variables numbered from 1.
 
-    For the same value to be reached, a search problem always writes the same clauses, so the
-    formula that a proof refutes can be rebuilt.
+    A search problem always writes the same clauses for the same topology, arguments, target value
+    and evidence, so the formula that a proof refutes can be rebuilt.
     """
 
     def __init__(self) -> None:
@@ -86,7 +87,8 @@ class Formula:
         """Require that at most ``bound`` of the literals are true."""
         numbers = [int(literal) for literal in literals]
         if bound < 0:
-            # Checkers of proofs expect that a proof derives the empty clause, so it is not added.
+            # The empty clause would state that there is no solution. But checkers expect a proof to
+            # derive it, so two clauses that contradict each other are added instead.
             false = int(self.new(1)[0])
             self.add(false)
             self.add(-false)
@@ -242,7 +244,7 @@ def require(module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise UnavailableError(
-            f"this search needs the library '{module}', which is not installed",
+            f"this operation needs the library '{module}', which is not installed",
             hint=f"install it with: {install_command('search')}",
         ) from None
 

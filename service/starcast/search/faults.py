@@ -190,7 +190,9 @@ class FaultDiameter(SearchProblem):
 
     def bound(self) -> TheoryBound:
         most = self.topology.nodes - self.topology.degree
-        return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
+        return TheoryBound(
+            most, f"a shortest path visits at most the {most + 1} nodes without faults"
+        )
 
     def start(self, _budget: Budget) -> Witness:
         """Return a first witness: no faults, and the pair of rank 0 and a node farthest from it."""

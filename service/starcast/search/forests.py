@@ -119,7 +119,7 @@ class EdgeDisjointTrees(FormulaProblem):
     """The problem of finding arc-disjoint spanning trees of minimum height, one tree per port."""
 
     name = "edge-disjoint-trees"
-    question = "smallest height of as many arc-disjoint spanning trees as the degree"
+    question = "smallest height of arc-disjoint spanning trees, one tree per port"
     variables = (
         "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
     )
@@ -264,7 +264,7 @@ class CongestionTrees(EdgeDisjointTrees):
     """
 
     name = "congestion-trees"
-    question = "smallest height of as many spanning trees as the degree, with bounded congestion"
+    question = "smallest height of spanning trees with bounded congestion, one tree per port"
     constraints = _CONSTRAINTS.format("c")
     symmetry = _SYMMETRY.format("")
     refuted = "no spanning trees of height {target} with congestion {congestion}"
@@ -348,7 +348,7 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
-    """Return a topology's quotient, which describes the partitions that an automorphism shifts.
+    """Return the quotient of a topology for partitions whose classes an automorphism permutes.
 
     In such a partition of the nodes, the automorphism maps each class to the next class. Its power
     with the exponent ``classes`` maps each class to itself; the quotient has one node for each
@@ -374,7 +374,7 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
 
 
 def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
-    """Return a node's neighbours that belong to class ``number``."""
+    """Return the neighbours of a node that belong to class ``number`` of a partition."""
     return [each for each in table[node] if chosen[each] == number]
 
 
@@ -463,9 +463,11 @@ class IndependentTrees(SearchProblem):
     """The problem of finding as many completely independent spanning trees as possible."""
 
     name = "independent-trees"
-    question = "most completely independent spanning trees"
+    question = "largest number of completely independent spanning trees"
     variables = "the class of node v (Araki 2014: a tree for each class)"
-    constraints = "classes are connected, and no component between two of them is a tree"
+    constraints = (
+        "each class is connected; no connected component of the links between two classes is a tree"
+    )
     symmetry = (
         "first, partitions whose classes an automorphism permutes cyclically, beginning with the "
         "automorphisms of the largest order; then, partitions without a symmetry. The search only "

@@ -153,8 +153,9 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     follows a cycle of classes once ends at T^i(v) for some i. If i and the order of T are coprime,
     a Hamiltonian cycle of the quotient lifts to a single Hamiltonian cycle of the topology.
 
-    Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
-    for every cycle of even length, so that 2 divides both i and the order.
+    Even orders are not tried, because some of them cannot succeed. If T swaps the two sides of a
+    bipartite topology, a walk of even length ends on the side where it starts, so i is even, and 2
+    divides both i and the order.
 
     Returns:
         int64 ``[nodes]``. The result is None if no such translation is found, if translations
@@ -294,7 +295,7 @@ class HamiltonianDecomposition(SearchProblem):
     """The problem of finding as many link-disjoint Hamiltonian cycles as possible."""
 
     name = "hamiltonian-decomposition"
-    question = "most link-disjoint Hamiltonian cycles"
+    question = "largest number of link-disjoint Hamiltonian cycles"
     variables = "the 2-factor of each link"
     constraints = "each 2-factor is a single cycle"
     symmetry = (

@@ -217,8 +217,8 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
         # same other nodes, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # Only if the place is expensive, an earlier place of a neighbour is tried too. For cheap
-        # places, which free at most one node, examining all neighbours would take too long.
+        # Only if the place is expensive, the search also tries to inform a neighbour of the node
+        # earlier. For cheap places, which free at most one node, this would take too long.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:

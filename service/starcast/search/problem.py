@@ -45,8 +45,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted; None if no formula was refuted.
         evidence: arrays from which the formula or the bound can be derived, and which are stored in
             the record.
-        target: the worst value that the attempt proved to be impossible; None stands for the target
-            of the attempt.
+        target: if the result is ``none``, the worst value that was proved to be impossible; None if
+            this value is the target of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -147,7 +147,7 @@ class SearchProblem(ABC):
         """Return the statement that is proved if the formula for a target is refuted."""
         return self.refuted.format(target=target, **self.values)
 
-    def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
+    def literals(self, target: int) -> int:  # noqa: ARG002 - subclasses use it
         """Return an estimate of the formula's number of literals; 0 if there is no formula."""
         return 0
 
@@ -219,7 +219,7 @@ class FormulaProblem(SearchProblem):
 
     @abstractmethod
     def read(self, values: NDArray[np.bool_]) -> Witness:
-        """Return the witness that the values of the variables from `write` describe."""
+        """Return the witness for a solution, given the values of the variables from `write`."""
 
     @abstractmethod
     def subject(self, target: int) -> str:

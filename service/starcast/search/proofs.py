@@ -196,7 +196,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
     Args:
         formula: the formula.
-        statement: the statement that the proof shows, such as ``no broadcast in 5 rounds``.
+        statement: the proven statement, such as ``no one-port broadcast in 4 rounds``.
         command: the search command, from which the command that regenerates the proof is derived.
         budget: the limits of the search; the proof may take longer (`proof_limits`).
 
@@ -436,7 +436,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record, and the error that `find_failure` returns."""
+    """Return a table with one row per checked record; it contains the error of `find_failure`."""
     rows = [
         {
             "id": each.record.id,

@@ -362,12 +362,14 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Run searches; yield each finished search with the best record of its subject so far.
+    """Run searches; yield each finished search with the best record of its problem so far.
+
+    This is the best record for the same problem, topology and arguments.
 
     Args:
         tasks: the searches.
         budget: the limits of each search; its seed is not used.
-        find_known: returns the checked record from which a search starts.
+        find_known: returns the checked record from which a search starts, or None.
         keep: receives each improved record.
         executor: runs the searches. By default they run one after another in this process, and each
             search starts from the record of the previous search with the same subject.
@@ -422,7 +424,7 @@ def search_shard(
         shard: the shard whose searches run.
         file: the path of the output file.
         budget: the limits of each search; its seed is not used.
-        find_known: returns the checked record from which a search starts.
+        find_known: returns the checked record from which a search starts, or None.
         executor: runs the searches (default: this process, one after another).
 
     Returns:
@@ -502,7 +504,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job to which a shard file belongs: all searches of the job, and the budget of each."""
+    """The job of a shard file: all searches of the job, and the time limit and solver of each."""
 
     searches: list[Any]
     seconds: StrictNumber

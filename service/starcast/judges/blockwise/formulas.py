@@ -51,13 +51,13 @@ class Tables(NamedTuple):
         compositions: for permutations g and p of 0..w-1, the rank of g∘p at the index (rank of g,
             rank of p), int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
-        fixed: twice the number of symbols at home (see the module docstring) in the positions
-            3t+2, .., 3t+4, uint8 ``[2, m^3, w!]``. The first index is t. The second index combines
-            three numbers: for each of these positions, the index (among the row's other symbols) of
-            the symbol whose home is this position, or m-1 if it is none of them. The third index is
-            a node of the row.
-        substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
-            steps, and the step in which the node is informed, uint8 ``[2, m!]``.
+        fixed: twice the number of symbols at home (see the module docstring) in three positions,
+            uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
+            second index is a number in base m, with a digit for each of these positions: the index,
+            among the row's symbols in positions 2..m, of the symbol whose home is this position, or
+            m-1 if that symbol is elsewhere. The third index is a node of the row.
+        substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
+            and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
 
     orders: Array
@@ -86,7 +86,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: the port to the parent, and the step that informs the node."""
+    """Return `Tables.substar`: each node's port to its parent, and the step that informs it."""
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -102,7 +102,8 @@ class Blocks(NamedTuple):
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
         n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
-        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
+        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``; used only if
+            the kind is `GREEDY`.
         changes: the nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``. Each row contains block, tree, index in the block and port; the rows
             are sorted.
@@ -240,7 +241,9 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
+        n: the number of symbols of S_n.
         m: the number of positions before the tail; 1 to relabel the node completely.
+        x: the node.
         y: the relabelled node; overwritten.
 
     Returns:
@@ -359,8 +362,9 @@ def fill_distances(
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
-    of cycles: those inside the common positions, which all nodes share; and those of its free
-    symbols composed with the exits, which `Tables.cycles` counts. The parameters are those of
+    of cycles: those inside the common positions, which all nodes share; and those through free
+    positions. The latter are the cycles of the permutation of the free symbols, composed with the
+    exits; `Tables.cycles` counts them. The parameters are those of
     `fill_greedy`, and ``tables``. Here ``home`` contains the symbols' positions in the hub.
     """
     free = m - 1
@@ -416,9 +420,9 @@ def fill_substar(
 ) -> None:
     """Write the ports and steps of a block's nodes in the recursive-substar tree.
 
-    A step is the one in which the node is informed. The block is a substar. Its tail determines the
-    port and step of the substar's root (see `relabel`). Other nodes are relabelled to nodes of S_m,
-    whose ports and steps are in `Tables.substar`.
+    The step of a node is the step in which a broadcast along the tree informs the node. The block
+    is a substar. Its tail determines the port and step of the substar's root (see `relabel`). The
+    other nodes are relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -445,8 +449,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     The level is the distance from the root plus a detour, which docs/definitions/
     edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
     detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is the
-    first symbol of x, and k the position of symbol 1. If L = 1, the path to the root begins with a
-    hop across dimension l. If symbol l is at home, this hop displaces it, and the detour is 2.
+    first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path to
+    the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
+    and the detour is 2; otherwise there is no detour.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0
@@ -483,7 +488,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of swaps towards the root for symbols outside the cycle of symbol 1.
+    """Return the number of swaps that bring the symbols outside the cycle of symbol 1 home.
 
     The result is the number of displaced symbols outside this cycle plus the number of their
     cycles. The bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
@@ -504,10 +509,11 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether two hops from node x towards the root lead to a node that starts with q.
+    """Return whether the second of two hops from node x leads to a node that starts with q.
 
     The first hop leads to the neighbour that starts with k, the second to that neighbour's parent
-    in the tree SPT. The result determines the level of x in tree q.
+    in the shortest-path tree (SPT). The result determines the level of x in tree q, for which
+    `edge_disjoint_levels` defines k and q.
     """
     port = 1
     while x[port] != k:

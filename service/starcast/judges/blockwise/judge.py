@@ -46,8 +46,8 @@ class Findings(NamedTuple):
     """Results of checking a range of blocks, in arrays of fixed size.
 
     Attributes:
-        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. A row contains block,
-            tree and index in the block.
+        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. Each is given by its
+            block, its tree and its index in the block.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: at index i, the number of directed links that i trees use, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
@@ -117,8 +117,8 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
-    # The arrays are passed separately, because passing a tuple would update the reference count of
-    # each array at every call.
+    # The functions that are called most often take single arrays, not the named tuples, because
+    # passing a tuple updates the reference count of each of its arrays.
     x = np.zeros(n + 1, dtype=np.uint8)
     rest = np.zeros(m, dtype=np.uint8)
     others = np.zeros(m - 1, dtype=np.uint8)
@@ -149,7 +149,7 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
                 if is_varying[tree]:
                     has_parents = _read_parents_of_ports(row, begin, m, neighbours, level, flags)
                 # All nodes of the row have the same port, and it leads to nodes of this block, so
-                # one row of the table gives the parents.
+                # one slice of `neighbours` contains the parents.
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
@@ -234,6 +234,7 @@ def _change_ports(changes: Array, next_change: int, block: int, ports: Array) ->
 
 @jit
 def _any_flag(flags: Array) -> bool:
+    """Return whether any entry of ``flags`` is not 0; its length must be a multiple of 8."""
     bits = np.uint64(0)
     for word in flags.view(np.uint64):
         bits |= word
@@ -281,7 +282,8 @@ def _read_parents_of_ports(
         parents: the potentials of the parents; overwritten.
 
     Returns:
-        False if a node's parent is in another block or does not exist.
+        False if the parent of any of these nodes is in another block or does not exist; then the
+        values in ``parents`` have no meaning.
     """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
@@ -296,9 +298,11 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether every parent's potential is smaller by 1, and no potential must be recorded.
+    """Return whether no node of a row needs to be examined one by one.
 
-    The loop has no branches, so it is compiled to vector instructions. Most rows pass this test.
+    This is the case if the potential of each node's parent is smaller by 1, and no potential must
+    be recorded. Most rows pass this test. The loop has no branches, so it is compiled to vector
+    instructions.
 
     Args:
         own: the potentials of the nodes.
@@ -406,10 +410,11 @@ def _record_potential(found: Findings, block: int, tree: int, index: int, value:
 def _count_loads(
     n: int, ports: Array, begin: int, size: int, is_varying: Array, load: Array
 ) -> None:
-    """Count the loads of the links that lead from parents to the nodes of a row.
+    """Count the loads of all links that lead from neighbours to the nodes of a row.
 
-    The load of a link is the number of trees in which the node's port is that of the link. If all
-    nodes of the row have the same port in a tree, this tree is counted once for all of them.
+    The load of the link from neighbour u to node v is the number of trees in which the port of v
+    leads to u. If all nodes of the row have the same port in a tree, this tree is counted once for
+    all of them.
 
     Args:
         n: the number of symbols of S_n.
@@ -428,8 +433,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # In most rows, every tree but at most one uses the same port at all nodes. So count all nodes
-    # at once and correct the count for that tree, which avoids a loop over nodes and trees.
+    # In most rows, the ports of the nodes differ in at most one tree. So all nodes are counted at
+    # once without this tree, which is then added. This avoids a loop over nodes and trees.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -479,7 +484,10 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the histogram ``load`` for one more tree at the nodes of a row.
+    """Add one more tree to a histogram of loads, at the nodes of one row.
+
+    The histogram already contains the links to these nodes. A link that the tree uses moves from
+    its load to the next larger load.
 
     Args:
         n: the number of symbols of S_n.

@@ -23,8 +23,8 @@ from starcast.topologies.permutations import Perms
 from starcast.trees.construction import CONSTRUCTIONS
 
 #: Maximum number of leading symbols that vary within a block, whose nodes share all other symbols.
-#: With 7 symbols, the rows of the tables have 6! entries, and most tables fit into the processor's
-#: cache.
+#: With 7 symbols, the largest table has 6! x 6! entries, or 1 MB, and most tables fit into the
+#: processor's cache.
 MAX_BLOCK = 7
 #: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
 #: These count up to 15, and there are n-1 trees.
@@ -37,7 +37,7 @@ _KINDS = {
 }
 _CHANGES = ("label-change", "dimension-change")
 
-#: Address of a node in a tree, which consists of the numbers of the block and the tree, and of the
+#: Address of a node in a tree: the number of the node's block, the number of the tree, and the
 #: node's index in the block.
 Address = tuple[int, int, int]
 
@@ -173,7 +173,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
     expected = {"base", "i"} if name == "dimension-change" else {"base"}
     if set(arguments) != expected:
         raise InputError(
-            f"'{name}' takes the following and no other arguments: {', '.join(sorted(expected))}",
+            f"'{name}' takes exactly these arguments: {', '.join(sorted(expected))}",
             hint=f"write '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
         )
     turns = arguments.get("i", 0)

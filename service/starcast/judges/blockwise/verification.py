@@ -156,7 +156,8 @@ def run_ranges(
     The results come in the order in which the ranges finish.
 
     Raises:
-        RejectedError: a node's port does not lead closer to the root; the message names both.
+        RejectedError: a node's port does not lead closer to the root; the message names the node
+            and the port.
         LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
@@ -190,7 +191,8 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """Examine, in a range of blocks, the tree edges from all nodes to their parents.
 
     Raises:
-        RejectedError: a node's port does not lead closer to the root; the message names both.
+        RejectedError: a node's port does not lead closer to the root; the message names the node
+            and the port.
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
@@ -332,7 +334,8 @@ class _Follower:
     def level(self, address: Address, largest: int) -> int:
         """Return the number of links on the tree path from a node to the root.
 
-        The argument ``largest`` is the largest potential in the tree, which limits this number.
+        The argument ``largest`` is the largest potential in the tree, from which the method
+        computes the maximum length of a path without a cycle.
 
         Raises:
             RejectedError: a port does not exist, or the parents lead into a cycle.
@@ -418,7 +421,8 @@ def verify_shard(
         The number of ranges of blocks in the shard.
 
     Raises:
-        RejectedError: a node's port does not lead closer to the root; the message names both.
+        RejectedError: a node's port does not lead closer to the root; the message names the node
+            and the port.
         InputError: the file cannot be written, or ``jobs`` is less than 1.
         LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """

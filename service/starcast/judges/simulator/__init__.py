@@ -6,7 +6,8 @@ link in one step. Without faults all rows are checked together. The simulator as
 delivers its unit, and records when each node first receives each unit. If every sender has its unit
 before the step of its row, then, by induction on the steps, every row really delivers. Otherwise
 the failing rows of the earliest step are real violations, because all earlier rows deliver. With
-faults, rows can be dropped, so steps are executed one after the other.
+faults, rows can be dropped, and in reductions, sums grow from step to step; in both cases, steps
+are executed one after the other.
 
 A symmetric schedule contains the rows of one source; the rows of the other sources are its
 translations. If a node holds a unit, the translated node holds the translated unit, so it suffices

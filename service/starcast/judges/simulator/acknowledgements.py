@@ -95,7 +95,9 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all depth-first traversals (one per tree and source), in chronological order.
+    """The hops of all depth-first traversals, one traversal per tree and source.
+
+    Hops are sorted by traversal; the hops of a traversal are in chronological order.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.
@@ -124,7 +126,7 @@ class _Traversals:
         last_row = np.append(begins[1:], len(rows)) - 1
         self._end_step = rows.step[self._order][last_row].astype(np.int64)
         self._last_beyond = self._find_last_hops_beyond(source[begins])
-        # A hop starts when the previous hop of its traversal is acknowledged, so after its end.
+        # In a depth-first traversal, a hop starts only after the previous hop has ended.
         is_next = self._traversal_of_hop[1:] == self._traversal_of_hop[:-1]
         first_step = rows.step[self._order][begins]
         if (is_next & (first_step[1:] <= self._end_step[:-1])).any():
@@ -134,8 +136,8 @@ class _Traversals:
         """Find the traversals that stall because of faults.
 
         Returns:
-            The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
-            hops that each stalled traversal completed.
+            Three arrays: whether each row is attempted, bool ``[rows]``; the indices of the stalled
+            traversals; and the number of hops that each stalled traversal completed.
         """
         links = Links(outages.topology)
         hop = np.arange(len(self._traversal_of_hop))

@@ -11,13 +11,13 @@ maxima, minima and additions. If all durations are positive, or all are 0, F has
 point. In this fixed point, no packet ends later than in the synchronous model. Iterating F reaches
 it from any times between 0 and the synchronous times (docs/execution-models.md has the proofs).
 
-If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
-over the steps in their order gives the exact times; all packets of a step are executed at once.
-Small steps are executed in batches: F is iterated on the packets of a batch until their times no
-longer change, and a prefix maximum computes the times of all packets that use the same link at
-once. If a unit is delivered twice, the row with the later step may deliver it first. Then the
-passes are repeated until nothing changes. Each pass uses the arrival times of the previous pass,
-which begin as upper bounds and descend.
+If no unit is delivered to a node twice, a packet depends on packets of earlier steps only. So a
+single pass over the steps in their order gives the exact times; all packets of a step are executed
+at once. Small steps are executed in batches: F is iterated on the packets of a batch until their
+times no longer change, and a prefix maximum computes the times of all packets that use the same
+link at once. If a unit is delivered to a node twice, the row with the later step may deliver it
+first. Then the passes are repeated until nothing changes. Each pass uses the arrival times of the
+previous pass, which begin as upper bounds and descend.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from starcast.support.arrays import Integers, Mask
 
 
 class AsynchronousExecution:
-    """An asynchronous execution, which computes the end times of packets and arrivals of units.
+    """An asynchronous execution: the end times of packets, and the arrival times of units.
 
     Args:
         packets: the packets to execute.
@@ -148,7 +148,8 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if the links are idle in the same steps as in the synchronous model.
+        These are the synchronous times, shifted so that the batch begins when the last link or node
+        becomes free. If a duration is 0, they are not shifted.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         # If a duration is 0, the function F of the module docstring can have several fixed points.
@@ -345,7 +346,11 @@ def trace_data(
     giver[gives[first]] = first
 
     def find_causes(packet: int) -> Iterator[tuple[int, str, int]]:
-        """Yield a row, the reason for waiting, and the packet that it waited for."""
+        """Yield the reasons why a packet did not start earlier.
+
+        Each is given by a row of the packet, the name of the reason (as in
+        `CriticalSend.waits_for`), and the other packet for whose end the row waited.
+        """
         begin = int(packets.begins[packet])
         for chain, of in before:
             candidate = int(of[packet])

@@ -31,8 +31,8 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.support.arrays import Integers, Mask
 
-#: Maximum number of hops per unit that `_never_returns` checks. In starcast's schedules, units make
-#: at most one hop more than the diameter.
+#: Maximum number of hops per unit that `_never_returns` checks. On star graphs, the units of
+#: starcast's own schedules make fewer hops.
 _MAX_HOPS = 64
 
 
@@ -63,8 +63,9 @@ class Needs(NamedTuple):
 class Dependencies(ABC):
     """The indices of the arrival times that each row reads and writes.
 
-    A row reads the arrival time of the unit that it sends, at the sender, and writes the arrival
-    time of the unit that it delivers, at the receiver.
+    A row reads the arrival time of the unit that it sends, at the sender (in a reduction, the times
+    of all sums that it passes on), and writes the arrival time of the unit that it delivers, at the
+    receiver.
 
     Attributes:
         size: the number of arrival times.
@@ -108,11 +109,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the time at which the unit arrives at the sender."""
+        """Return, for each row, the index of the unit's arrival time at the sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return, for each row, the index of the time at which the unit arrives at the receiver."""
+        """Return, for each row, the index of the unit's arrival time at the receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -129,7 +130,7 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the time at which the unit arrives at the sender.
+        """Return, for each row, the index of the unit's arrival time at the sender.
 
         The row that delivered the unit writes this arrival time. The index is 0 if the sender is
         the unit's source.
@@ -138,7 +139,7 @@ class JourneyDependencies(Dependencies):
 
     def gives(self, rows: slice | Indices) -> Indices:
         """Return the index of the arrival time that each row writes: row i writes index i + 1."""
-        return _numbers(rows) + 1
+        return _row_indices(rows) + 1
 
 
 class SumDependencies(Dependencies):
@@ -147,8 +148,9 @@ class SumDependencies(Dependencies):
     Index 0 is the time of the nodes' own contributions, which exist from the start. The next
     indices are those of the arrival times of rows, one per row. They are followed by the arrival
     times of complete units, one per (node, unit) pair. A row that passes on a complete unit reads
-    the arrival times of all sums in the first complete sum at its sender. If the sender received
-    the complete unit before, the row reads the arrival time of this (node, unit) pair instead.
+    the arrival times of all sums that make up the sender's first complete sum. If the sender
+    received the complete unit earlier, the row reads the arrival time of this (node, unit) pair
+    instead.
 
     Attributes:
         sums: the partial sums of the reduction.
@@ -178,27 +180,28 @@ class SumDependencies(Dependencies):
     def needs(self, rows: slice | Indices) -> Needs:
         """Return the indices of the arrival times for which each row waits."""
         packets = self._packets
-        numbers = _numbers(rows)
-        sender, step, lane = packets.sender[numbers], packets.step[numbers], self._lane[numbers]
-        passes = ~packets.combine[numbers]
-        return self._needs(sender, packets.unit[numbers], lane, step, passes)
+        index = _row_indices(rows)
+        sender, step, lane = packets.sender[index], packets.step[index], self._lane[index]
+        passes = ~packets.combine[index]
+        return self._needs(sender, packets.unit[index], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the index that each row writes, for its sum or for a (node, unit) pair.
+        """Return the index of the arrival time that each row writes.
 
         A row that adds a partial sum writes the arrival time of this sum. A row that passes on a
         complete unit writes the arrival time of the pair (receiver, unit).
         """
         packets = self._packets
-        numbers = _numbers(rows)
-        taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
-        return np.where(packets.combine[numbers], numbers + 1, taken)
+        index = _row_indices(rows)
+        taken = self._pairs + self._pair(packets.receiver[index], packets.unit[index])
+        return np.where(packets.combine[index], index + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
         """Return, for each pair (node, unit), the arrivals after which the node has the unit.
 
-        The arrivals are given as indices of arrival times. In a reduction, the node has the unit
-        when all contributions are added. The result has no meaning for a node that never has it.
+        The arrivals are given as indices of arrival times. A node has a unit when it has added all
+        contributions, or has received the complete unit. For a node that never has the unit, the
+        result has no meaning.
         """
         passes = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), passes)
@@ -231,7 +234,7 @@ class SumDependencies(Dependencies):
         return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)
 
 
-def _numbers(rows: slice | Indices) -> Indices:
+def _row_indices(rows: slice | Indices) -> Indices:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 

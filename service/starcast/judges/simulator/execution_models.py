@@ -29,7 +29,9 @@ from starcast.topologies import Topology, memory
 
 
 class PacketTimes(NamedTuple):
-    """The start and end times of packets, as arrays sorted by step, sender and port.
+    """The start and end times of packets, as arrays.
+
+    Packets are sorted by step, sender and port; those of a symmetric schedule by step and port.
 
     Attributes:
         step: the steps, int64 ``[packets]``.
@@ -124,9 +126,9 @@ def timing(
     several packets deliver is at the receiver when the earliest packet ends.
 
     All times are computed as integer multiples of the largest time that divides ``t_s``, all
-    latencies and all times per unit. The integers have 64 bits if they fit; otherwise they are
-    Python integers, which are about 50 times slower. A float is replaced by its exact binary value.
-    Faults drop the same rows as in `starcast.simulate`. The rows of a symmetric schedule are
+    latencies and all times per unit. The integers have 32 or 64 bits if they fit; otherwise they
+    are Python integers, which are about 50 times slower. A float is replaced by its exact binary
+    value. Faults drop the same rows as in `starcast.simulate`. The rows of a symmetric schedule are
     executed without expanding it, unless translation changes ports (in most S_{n,k}) or there are
     faults.
 
@@ -141,8 +143,8 @@ def timing(
     Raises:
         InputError: a number is negative or infinite, a unit has 0 bytes, the execution model is
             unknown, a fault is invalid, or the collective cannot have this number of units.
-        LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
-            into memory.
+        LimitError: the schedule has too many steps or units, or the rows of all sources or the
+            arrival times of all units do not fit into memory.
         RejectedError: the schedule has a violation; the message describes it.
 
     Example:
@@ -256,7 +258,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
     """Return the times of an execution in the asynchronous model.
 
-    The parameters are those of `_time_steps`; the synchronous times are upper bounds.
+    The parameters are those of `_time_steps`. Here ``clock`` contains upper bounds on the times.
     """
     if executed.postcondition.to_all:
         _check_memory(executed.postcondition)
@@ -286,7 +288,7 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
 
     Returns:
         Three arrays: for each required pair, the node, the unit, and the step after which the node
-        has the complete unit.
+        has the complete unit (`Sums.never` if the node never has it).
     """
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)

@@ -110,8 +110,8 @@ class Outages:
     """The faults of a simulation. Each faulty node or link is kept once, with its earliest step.
 
     Raises:
-        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
-            topology.
+        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+            is neither a node nor a link of the topology.
     """
 
     def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
@@ -149,7 +149,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences about the units that need not be delivered because of dead nodes."""
+        """Return sentences about the consequences of dead nodes, such as units not delivered."""
         dead = [(rank, step) for rank, step in self._dead_nodes() if rank < postcondition.endpoints]
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:
@@ -218,13 +218,16 @@ def execute_under_faults(
 def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
     """Return which rows of a schedule are executed under faults, bool ``[rows]``.
 
+    The result is in the order of rows that are sorted by step, sender, port, tree and unit, like
+    those of `starcast.schedule`.
+
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
-        InputError: ``faults`` is not a list, or a fault is neither a node nor a link of the
-            topology.
+        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+            is neither a node nor a link of the topology.
     """
     outages = Outages(schedule.topology, faults)
     return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]

@@ -136,7 +136,8 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
 #: holds ``unit[i]``.
 Held = Callable[[Indices, Indices], Mask]
 
-#: Maximum number of (node, unit) pairs in a table, which has one or two bytes per pair.
+#: Maximum number of (node, unit) pairs if the simulator needs tables of all pairs, that is, in
+#: reductions and if every node must receive every unit. A table has one or more bytes per pair.
 _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
@@ -326,12 +327,12 @@ class SortedRows(NamedTuple):
     delivered the unit to its sender, even if the two rows belong to different trees.
 
     Attributes:
-        order: the row at each index.
-        unit: the unit of the row at each index.
-        receiver: the receiver of the row at each index.
-        departs: whether the sender of the row is the source of the unit.
-        continues: ``[rows - 1]``, for each row but the last, whether the next row forwards the unit
-            that this row has delivered.
+        order: the index that each row had before sorting.
+        unit: the unit of each sorted row.
+        receiver: the receiver of each sorted row.
+        departs: whether the sender of each sorted row is the source of its unit.
+        continues: ``[rows - 1]``, for each sorted row but the last, whether the next row forwards
+            the unit that this row has delivered.
     """
 
     order: Indices
@@ -422,8 +423,8 @@ def find_missing(
         held: a function that returns a mask of the (node, unit) pairs that are held; called only
             with required pairs.
         alive: bool ``[nodes]``, the nodes that do not fail in any step; None if there are no
-            faults. Units to other nodes need not be delivered; if every endpoint sends units, units
-            from other nodes need not be delivered either.
+            faults. Units to nodes that fail need not be delivered. If every endpoint sends units,
+            units from nodes that fail need not be delivered either.
         examples: the maximum number of missing pairs to return.
     """
     units = np.arange(postcondition.units)

@@ -74,7 +74,7 @@ class Rows:
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
-        """Return the violation of a rule by a row, including the sentence that reports it."""
+        """Return a `Violation` for a row, given the rule that the row violates."""
         sender = self._label(self.sender[row])
         receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
@@ -100,11 +100,12 @@ class Rows:
 
 
 def complete_steps(step: Integers, rows: int = _BATCH) -> Iterator[slice]:
-    """Yield slices of rows; each slice contains complete steps, and about ``rows`` rows.
+    """Yield slices of rows; each slice contains complete steps, and at least ``rows`` rows.
 
     Args:
         step: the steps of all rows, ascending.
-        rows: the number of rows per slice; a slice has more if a step has more.
+        rows: the minimum number of rows per slice; only the last slice can have fewer. A slice ends
+            with the step that reaches this number.
     """
     begin = 0
     end = len(step)
@@ -179,7 +180,7 @@ def pack_sort(keys: Integers) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-#: Number of allowed trees if a schedule has no forest, because the column ``tree`` is uint8.
+#: Number of trees that rows may name if the schedule has no forest: all values of type uint8.
 _TREE_NUMBERS = 256
 
 

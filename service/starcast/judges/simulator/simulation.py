@@ -181,7 +181,7 @@ class ExpandedTraffic(Traffic):
 
 
 def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
-    """Return the object that counts a schedule's use of links, for all sources."""
+    """Return the traffic of a schedule; its class depends on the schedule's symmetry."""
     topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
@@ -302,9 +302,10 @@ class Simulation:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
-        complete: True if no row violates a rule, and every endpoint that does not fail in any step
-            received all of its units.
-        missing: the number of (node, unit) pairs that are missing.
+        complete: True if no row violates a rule, and every unit was delivered to all nodes that
+            must receive it (see `simulate` for the exceptions under faults).
+        missing: the number of (node, unit) pairs such that the unit was not delivered to the node,
+            although the node must receive it.
         undelivered: at most the first 10 missing pairs, as (label, unit); ``missing`` counts all.
             For a symmetric schedule without faults, the pairs are those of the source whose rows
             are stored; under faults, those of the expanded schedule (`Schedule.expand`).
@@ -390,7 +391,7 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
             counts.
 
     Returns:
-        The results. Execution stops at the first violation.
+        The results. If a row violates a rule, only the steps before this row are executed.
 
     Raises:
         InputError: a fault is neither a node nor a link of the topology, or the number of units is

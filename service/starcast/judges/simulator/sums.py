@@ -35,6 +35,7 @@ from starcast.topologies import memory
 #: The maximum number of sums, and a lower maximum for schedules with few rows. Without the lower
 #: maximum, a short file whose rows name trees with high numbers could fill the memory.
 _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
+#: Maximum size in bytes of the sets of contributions that are in memory at the same time.
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the arriving sum and the receiver's sum share a contribution"
 _AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
@@ -85,8 +86,8 @@ class Sums(Deliveries):
 
     Attributes:
         lanes: the lanes of the rows.
-        executed: bool ``[end]``, the rows that are executed: all attempted rows whose sender has
-            the complete unit or a sum that is not empty, whichever the row sends.
+        executed: bool ``[end]``, the rows that are executed. An attempted row is not executed if it
+            passes on a complete unit that its sender does not have, or adds an empty sum.
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
             its own contribution is the whole sum; `never` if the sum stays incomplete.
         lane: int64 ``[nodes * units]``, the lane of this complete sum.
