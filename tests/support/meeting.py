@@ -1,4 +1,4 @@
-"""Forests and schedules built by both starcast and the oracles, for comparison."""
+"""Helpers that compare forests and schedules of starcast with those of the oracles."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
