@@ -59,7 +59,7 @@ demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
 JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
 
-test: $(VENV)/.dev ## all that CI runs: every guarantee in its smallest form, in 8 minutes
+test: $(VENV)/.dev ## all that CI runs, in 8 minutes: lint, and the tests with few cases
 	@$(SIDE_BY_SIDE) test-runs test-stores test-alone lint types-service
 
 test-runs: $(VENV)/.chromium # on a Neo4j, a PostgreSQL and a browser
@@ -88,7 +88,7 @@ types-service: $(VENV)/.dev
 sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, 45 minutes
 	@$(SIDE_BY_SIDE) $(SWEEPS) wheel-test types lint
 
-coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with its floor
+coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with the required minimum
 	$(BIN)/pytest --sweep -m unit --cov --cov-report=term --cov-report=html
 
 # With the oldest version of each dependency that pyproject.toml accepts.
@@ -98,7 +98,7 @@ test-lowest: $(VENV)/bin/uv ## the tests without servers, with the lowest versio
 	    --editable '.[all]' --group dev
 	$(VENV)/.lowest/bin/pytest -m 'unit or claims'
 
-# Tests with these are skipped if the package cannot be had; FOLDER/reason says why.
+# Tests with these are skipped if the package is unavailable; FOLDER/reason states why.
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) python3-simgrid /usr/bin/python3 -c 'import simgrid' || true
 
@@ -152,7 +152,7 @@ $(VENV)/.release/.created: $(VENV)/bin/uv pyproject.toml
 	$(BIN)/uv pip install --quiet --system-certs --python $(@D) --group release
 	@touch $@
 
-release-check: $(VENV)/.release/.created ## build the release twice into dist/, and check it with other people's tools
+release-check: $(VENV)/.release/.created ## build the release twice into dist/, and check it with third-party tools
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(VENV)/.release/bin/python tools/release_check.py
 
 upload: $(VENV)/.release/.created # by the workflow, whose identity the registry trusts
@@ -166,7 +166,7 @@ bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to oth
 secrets: ## write passwords for docker compose, once
 	@compose/make-secrets
 
-compose-test: ## docker compose up, for real (needs root and a network)
+compose-test: ## start the real containers with docker compose (needs root and a network)
 	tests/compose/run
 
 docs: $(VENV)/.dev ## recreate the generated pages, and the outputs in README and tutorial

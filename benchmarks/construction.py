@@ -14,7 +14,7 @@ from starcast import forest, topology
 from starcast.trees import plain_constructions
 
 COPY = "copy the same bytes"
-#: The largest n for each library in the growth table.
+#: The largest n for each library in the growth table; SageMath is also measured on S8.
 LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 7, "numpy": 9, "starcast": 10}
 
 
@@ -93,7 +93,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _constructions() -> Iterator[Figure | Growth]:
-    """Measure every construction on S9, and the growth of the cost for four of them."""
+    """Measure all constructions on S9 (arc-disjoint on S7), and for four of them, smaller stars."""
     forest("S4", "arc-disjoint")  # compiles the loops before the measurement
     for name in plain_constructions(topology("S9")):
         network = topology("S7" if name == "arc-disjoint" else "S9")

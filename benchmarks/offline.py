@@ -39,7 +39,7 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Compare each ingest with Bolt and with the import alone, measure memory, and drop S10."""
+    """Compare each ingest and its import alone with Bolt, measure memory, and drop S10."""
     for words, before, most in ASKED:
         wanted = parse_request(*words)
         with embedded_stack() as settings:

@@ -70,7 +70,7 @@ class Measured:
     others: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
-        """Return a table row: milliseconds by topology, and ratios to other libraries."""
+        """Return a table row: milliseconds by topology, and ratios to libraries and engines."""
         cells: dict[str, object] = {"query": self.query.name}
         for spec in SIZES:
             cells[spec] = _milliseconds(self.worst[spec])

@@ -59,7 +59,7 @@ def page() -> str:
 
 @cache
 def machine(name: str) -> tuple[Topology, Machine]:
-    """Return the network of a machine, and its times in microseconds for a link of capacity 1."""
+    """Return a machine's network, and T_s and T_c in microseconds for a link of capacity 1."""
     if name == "FT4":
         return starcast.topology("FT4"), Machine(START_UP, 1 / FAT_TREE_LINK)
     file = {"DGX-1": "dgx1", "NVSwitch": "nvswitch"}[name]
@@ -135,7 +135,7 @@ def alltoall() -> Iterator[str]:
 
 
 def crossovers() -> Iterator[str]:
-    """Yield, for pairs of allreduce algorithms, the size from which the second is faster."""
+    """Yield, for pairs of allreduce algorithms, the size from which the second is not slower."""
     yield from head("machine", "for short vectors", "for long vectors", "from")
     for name in NAMES:
         for pair in combinations(algorithms(name, "allreduce"), 2):

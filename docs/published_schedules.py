@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
 
 
 def page() -> str:
-    """Return the page, with tables if the files are at hand."""
+    """Return the page, with new tables if the environment variable names the clones."""
     if VARIABLE not in os.environ:
         return PAGE.read_text(encoding="utf-8")
     return fill_tables(PAGE, Path(__file__).name, TABLES)

@@ -39,7 +39,7 @@ class Block(NamedTuple):
     """A fenced block of a page.
 
     Attributes:
-        language: ``sh``, ``text`` or ``python``.
+        language: the word after the fence: ``sh``, ``text``, ``python`` or ``toml``.
         text: its lines, each with its newline.
         start: where the lines begin in the page.
         exit_code: the exit code of a block ``sh``.

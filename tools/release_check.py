@@ -158,7 +158,7 @@ def check_images() -> str:
     tagged = [image for image in images if "@sha256:" not in image]
     if tagged:
         raise RuntimeError(
-            f"images without a digest: {', '.join(tagged)}; docs/compose.md tells how to pin them"
+            f"images without a digest: {', '.join(tagged)}; docs/compose.md shows how to pin them"
         )
     return f"{len(images)} images have digests"
 

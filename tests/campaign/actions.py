@@ -1,6 +1,6 @@
 """Kinds of campaign actions, and their results.
 
-A seed and a number determine each action.
+A seed, a number and the list of permitted kinds determine each action.
 """
 
 import time
@@ -27,7 +27,7 @@ class Entry:
 
     Attributes:
         action: number of the action in the campaign.
-        seed: seed of the campaign; seed and number determine the action.
+        seed: seed of the campaign.
         kind: the kind of the action, such as ``kill``.
         description: the command and the fault applied to it, or the number of inputs.
         results: number of occurrences of each result, such as ``exit 0``.
@@ -96,7 +96,7 @@ KINDS: dict[str, Kind] = {
 
 
 def choose(seed: int, number: int, kinds: list[str]) -> str:
-    """Return the kind of action that a seed and an action number determine."""
+    """Return the kind of action that a seed and an action number select from the given kinds."""
     draw = Random(f"{seed}:{number}:kind")  # noqa: S311 - repeatable
     return draw.choices(kinds, [KINDS[kind].weight for kind in kinds])[0]
 

@@ -24,7 +24,7 @@ from campaign.servers import Servers, finish
 DEADLINE = 120
 #: Limit for the resident memory of the server and of each of its workers.
 MAX_KILOBYTES = 600_000_000 // 1024
-#: The allowed HTTP statuses: those in docs/http-api.md, and those of uvicorn.
+#: The HTTP statuses that an attack may cause, by starcast or uvicorn. Status 500 is a defect.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 414, 422, 503})
 _PAGE = "/explore/S4"
 _HEAVY = (

@@ -74,7 +74,7 @@ def improve_value(folder: Path, draw: Random) -> Path:
 
 
 def exchange_witness(folder: Path, draw: Random) -> Path:
-    """Replace the witness by the witness of another topology or problem."""
+    """Replace the witness by the witness of a record on another topology, of any problem."""
     record = choose_record(folder, draw)
     other = choose_record(folder, draw)
     while other.fields["topology"] == record.fields["topology"]:

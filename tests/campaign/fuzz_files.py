@@ -116,7 +116,7 @@ def _change_once(draw: Random, value: Any) -> str:
 
 
 def change_bytes(draw: Random, content: bytes) -> bytes:
-    """Return the bytes with a few changes, or truncated at the end."""
+    """Return the bytes with one to four changes, and sometimes truncated."""
     changed = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         changed[draw.randrange(len(changed))] = draw.randrange(256)

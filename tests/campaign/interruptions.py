@@ -28,7 +28,7 @@ _SIGNALS: dict[str, tuple[Callable[[int, int], None], signal.Signals]] = {
 
 
 def kill(servers: Servers, draw: Random) -> Outcome:
-    """Kill a command at a random moment and finish its work; then both stores must agree."""
+    """Kill or interrupt a command or kill its worker, finish its work, and compare the stores."""
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
     way = draw.choices(list(_WAYS), list(_WAYS.values()))[0]

@@ -1,4 +1,4 @@
-"""Every command must have a documented exit code, and a one-line error if it fails."""
+"""Check that a command has a documented exit code and, if it fails, a one-line error."""
 
 import re
 from dataclasses import dataclass

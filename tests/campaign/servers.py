@@ -131,7 +131,7 @@ class Servers:
         return problems + self.find_problems(baseline, finished=True)
 
     def recovered(self) -> "Servers":
-        """Return the servers, restarted if they are embedded and an import was killed."""
+        """Return the servers; embedded servers that do not run after a kill are started again."""
         if self.home is None:
             return self
         try:

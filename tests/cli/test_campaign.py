@@ -1,7 +1,7 @@
 """A short fault-injection campaign with a fixed seed; `make campaign` runs for some minutes.
 
-Each test performs actions of one kind. An action that violates an invariant fails the test, and
-can be reproduced from its seed and number.
+The actions of each kind are one test case. An action that violates an invariant fails its case,
+and can be reproduced from its kind, seed and number.
 """
 
 import socket
@@ -140,7 +140,7 @@ def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> No
         read()
 
 
-def test_an_action_depends_only_on_its_seed_and_number(tmp_path: Path) -> None:
+def test_an_action_depends_only_on_its_kind_seed_and_number(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     first, second = (perform(nowhere, 3, 8, "fuzzed input", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)

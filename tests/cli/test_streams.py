@@ -83,7 +83,7 @@ ENCODINGS = {
 
 @pytest.mark.parametrize("variables", ENCODINGS)
 def test_a_table_is_shown_in_the_encoding_of_the_terminal(variables: str) -> None:
-    encoding, rule = ENCODINGS[variables]
+    encoding, line = ENCODINGS[variables]
     environment = dict(each.split("=", 1) for each in variables.split())
     inherited = {name: value for name, value in os.environ.items() if "LC_" not in name}
     done = subprocess.run(
@@ -93,7 +93,7 @@ def test_a_table_is_shown_in_the_encoding_of_the_terminal(variables: str) -> Non
         check=True,
     )
     lines = done.stdout.decode(encoding).removeprefix("\ufeff").splitlines()
-    assert lines[2].startswith(rule)
+    assert lines[2].startswith(line)
     assert lines[3].split() == ["spec", "S3"]
 
 

@@ -199,24 +199,22 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
-        at_distance = [result for result in necklaces(n) if distance(result[0]) == k]
-        first = [
-            result for result in at_distance if k in generators and generators[k].node in result
-        ]
-        ones = [result for result in at_distance if result[0][0] == 1]
-        for result in [
+        at_distance = [ring for ring in necklaces(n) if distance(ring[0]) == k]
+        first = [ring for ring in at_distance if k in generators and generators[k].node in ring]
+        ones = [ring for ring in at_distance if ring[0][0] == 1]
+        for ring in [
             *first,
             *(other for other in at_distance if other not in first + ones),
             *ones,
         ]:
             free = v(count + 1, n)
-            if result in first:
+            if ring in first:
                 start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
             else:
-                start = min(y for y in result if distance(swap(y, free)) < distance(y))
+                start = min(y for y in ring if distance(swap(y, free)) < distance(y))
             order.append(necklace(start))
-            count += len(result)
-    numbers = {x: m for m, x in enumerate((x for result in order for x in result), start=1)}
+            count += len(ring)
+    numbers = {x: m for m, x in enumerate((x for ring in order for x in ring), start=1)}
     tree = {x: swap(x, v(m, n)) for x, m in numbers.items()}
     return Numbered(tree, {identity(n): 0} | numbers, order)
 
@@ -225,7 +223,7 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
 def mbst(n: int) -> Numbered:
     """Return the MBST with the generators that the page defines."""
     defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
-    return numbered(n, {k: result for k, result in defined.items() if result})
+    return numbered(n, {k: each for k, each in defined.items() if each})
 
 
 def step(m: int, n: int) -> int:

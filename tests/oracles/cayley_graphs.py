@@ -1,7 +1,7 @@
 """Families of Cayley graphs by definition: the neighbours of a node, and level sizes.
 
-A node is its label, a text with one character per symbol. In the burnt pancake graph, letters are
-symbols that have been turned over: ``a`` is a turned ``1``.
+A node is its label, a text with one character per symbol or coordinate. In the burnt
+pancake graph, letters are symbols that have been turned over: ``a`` is a turned ``1``.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -20,11 +20,11 @@ Unit = tuple[int, int]  # a copy of a message: the message number, and the copy 
 
 def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
     """Assign copies of messages to trees in turn, message by message; return a queue per tree."""
-    hands: list[list[Unit]] = [[] for _ in range(trees)]
-    cards = [(message, copy) for message in range(messages) for copy in range(copies)]
-    for turn, card in enumerate(cards):
-        hands[turn % trees].append(card)
-    return hands
+    assigned: list[list[Unit]] = [[] for _ in range(trees)]
+    units = [(message, copy) for message in range(messages) for copy in range(copies)]
+    for turn, unit in enumerate(units):
+        assigned[turn % trees].append(unit)
+    return assigned
 
 
 @cache
@@ -40,13 +40,13 @@ def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
 
 def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
     """Return the rows of the broadcast along edge-disjoint binomial trees on Q_d."""
-    hands = messages_of_trees(messages, copies, len(root))
-    return pipelined(edge_disjoint_binomial(root), root, hands, port_between)
+    assigned = messages_of_trees(messages, copies, len(root))
+    return pipelined(edge_disjoint_binomial(root), root, assigned, port_between)
 
 
 def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
     """Return the queue of each tree as message numbers, one for each copy."""
-    return [[message for message, _ in hand] for hand in queues(messages, copies, trees)]
+    return [[message for message, _ in queue] for queue in queues(messages, copies, trees)]
 
 
 def allgather(root: Node, messages: int, copies: int) -> set[Row]:
@@ -54,13 +54,13 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
 
     Hop h of a traversal takes steps (h-1)c+1 to hc, where c is the length of the longest queue.
     """
-    hands = messages_of_trees(messages, copies, len(root) - 1)
-    c = max(map(len, hands))
+    assigned = messages_of_trees(messages, copies, len(root) - 1)
+    c = max(map(len, assigned))
     return {
         _row((hop - 1) * c + place, parent, child, number, message)
         for number, order in enumerate(traversals(root))
         for hop, (parent, child) in enumerate(order, start=1)
-        for place, message in enumerate(hands[number], start=1)
+        for place, message in enumerate(assigned[number], start=1)
     }
 
 
@@ -106,10 +106,10 @@ def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
                 for message in range(messages)
                 for tree in near
             ]
-    cards = [
+    others = [
         (x, message) for x in sorted(left) for message in range(messages) for _ in range(copies)
     ]
-    result += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
+    result += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(others)]
     return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in result]
 
 
@@ -142,13 +142,13 @@ def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))
     level = levels(identity(n))[0]
-    hands = messages_of_trees(messages, copies, n - 1)
-    c, start = max(map(len, hands)), 0
+    assigned = messages_of_trees(messages, copies, n - 1)
+    c, start = max(map(len, assigned)), 0
     for base in sorted(nodes(n)[1:], key=lambda x: (level[x], x)):
         goal = base
         for number, tree in enumerate(trees):
             for hop, (above, below) in enumerate(_links(tree, goal)):
-                for place, message in enumerate(hands[number], start=1):
+                for place, message in enumerate(assigned[number], start=1):
                     unit = rank[compose(root, goal)] * messages + message
                     step = start + hop * c + place
                     rows.add(_row(step, compose(root, above), compose(root, below), number, unit))

@@ -72,12 +72,12 @@ def journey_problems(hops: Sequence[Row], destination: Node) -> set[str]:
 
 def short_nodes(n: int) -> list[Node]:
     """Return X, the nodes of necklaces with fewer than n-1 nodes, in ascending order."""
-    return sorted(x for result in necklaces(n) if len(result) < n - 1 for x in result)
+    return sorted(x for necklace in necklaces(n) if len(necklace) < n - 1 for x in necklace)
 
 
 def full_necklaces(n: int) -> int:
     """Return the number of necklaces with n-1 nodes."""
-    return sum(len(result) == n - 1 for result in necklaces(n))
+    return sum(len(necklace) == n - 1 for necklace in necklaces(n))
 
 
 def short_hops(n: int) -> int:

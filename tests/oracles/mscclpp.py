@@ -1,6 +1,6 @@
 """An executor of MSCCL++ plans with numbers instead of data, which shares no code with starcast.
 
-Thread blocks are interleaved at random, and each operation is executed at once. A chunk is an array
+Thread blocks are interleaved at random; no operation interrupts another one. A chunk is an array
 of `PARTS` numbers; each thread block of a group moves some of these. Contributions to a sum are
 distinct random numbers, so that a wrong sum is noticed.
 

@@ -242,8 +242,8 @@ def broken_rows(
             "two sends": plan.one_port and len(ports) > 1 and row.sender not in switches,
             "two receipts": plan.one_port and len(senders) > 1 and row.receiver not in switches,
         }
-        result += [(row, algorithm) for algorithm, breaks in rules.items() if breaks]
-    return [row for row, _ in result], [algorithm for _, algorithm in result]
+        result += [(row, rule) for rule, breaks in rules.items() if breaks]
+    return [row for row, _ in result], [rule for _, rule in result]
 
 
 def count(outcome: Outcome) -> None:

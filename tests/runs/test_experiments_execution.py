@@ -46,20 +46,20 @@ from support.fix_servers import execute as execute_sql
 from support.markers import TESTS
 
 
-def smallest(rule: Algorithm) -> Point:
+def smallest(algorithm: Algorithm) -> Point:
     """Return an experiment point of an algorithm on a small topology of at least 12 nodes."""
-    family = rule.families[0] if rule.families else "star"
+    family = algorithm.families[0] if algorithm.families else "star"
     network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[family])
-    share = network.degree if "perfectly" in rule.name else 1
+    share = network.degree if "perfectly" in algorithm.name else 1
     return make_point(
         network.spec,
-        rule.collective,
-        rule.name,
-        rule.ports[0],
+        algorithm.collective,
+        algorithm.name,
+        algorithm.ports[0],
         share,
         6,
         5,
-        base="multiple" if "base" in rule.required_arguments else None,
+        base="multiple" if "base" in algorithm.required_arguments else None,
     )
 
 
@@ -69,24 +69,30 @@ def test_every_algorithm_can_be_run_and_its_cost_stored(
     engine: Engine, collective: Collective
 ) -> None:
     """Stored costs equal those of the Python functions, and no time is below its lower bound."""
-    for rule in algorithms(collective):
-        point = smallest(rule)
+    for algorithm in algorithms(collective):
+        point = smallest(algorithm)
         run = run_once(engine, point)
         network, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)
-        built = schedule(network, rule.collective, rule.name, ports=point.ports, **point.arguments)
+        built = schedule(
+            network, algorithm.collective, algorithm.name, ports=point.ports, **point.arguments
+        )
         simulation = simulate(built)
         unit = point.message_bytes / built.message_units
-        if (rule.collective, rule.name) in costs.FORMS:
+        if (algorithm.collective, algorithm.name) in costs.FORMS:
             unit = costs.unit_bytes(
-                network, rule.collective, rule.name, point.message_bytes, **point.arguments
+                network,
+                algorithm.collective,
+                algorithm.name,
+                point.message_bytes,
+                **point.arguments,
             )
         assert (run.status, run.missing, run.base) == ("complete", 0, point.arguments.get("base"))
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
-        if (rule.collective, rule.name) in costs.FORMS:
+        if (algorithm.collective, algorithm.name) in costs.FORMS:
             form = costs.closed_form(
-                network, rule.collective, rule.name, point.ports, point.message_bytes, machine,
-                **point.arguments,
+                network, algorithm.collective, algorithm.name, point.ports, point.message_bytes,
+                machine, **point.arguments,
             )  # fmt: skip
             assert time(run, "closed form") == form.time
         with open_session(engine) as session:

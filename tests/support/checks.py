@@ -157,7 +157,7 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
 def finish_interrupted(
     stores: Stores, stored_plan: Plan, kind: str, stage: str, state: str | None = None
 ) -> Summary:
-    """Check the state after an interrupted ingest, and return the summary of a second ingest.
+    """Check the stores after an interrupted ingest, repeat the ingest, and return its summary.
 
     Args:
         stores: both stores.

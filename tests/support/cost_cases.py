@@ -97,10 +97,10 @@ def simulated_cost(
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Return cases for every algorithm on the given topologies in every port model.
+    """Return cases for every algorithm in `ALGORITHMS` on the given topologies, in all port models.
 
-    The numbers of parts per message are those in ``shares``, n-1 and 2(n-1), and the numbers of
-    copies are 1, 2 and n-1, where n-1 is the degree.
+    A message has d, 2d or a number of parts in ``shares``, and 1, 2 or d copies, where d is the
+    degree of the topology.
     """
     result = []
     for spec in specs:

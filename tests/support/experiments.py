@@ -63,7 +63,7 @@ def cut_off_lock_holder(engine: Engine) -> None:
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return the stored results of an experiment by point: status, faults, costs and profile."""
+    """Return status, missing units, faults, costs and profile of each stored run, by point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]

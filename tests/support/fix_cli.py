@@ -1,4 +1,4 @@
-"""A fixture that runs starcast commands in the test's own process."""
+"""Fixtures that run starcast commands in the test's own process, and name servers for them."""
 
 import csv
 import io

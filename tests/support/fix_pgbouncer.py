@@ -1,4 +1,4 @@
-"""A fixture that starts PgBouncer, if available, in front of the test run's PostgreSQL."""
+"""Fixtures for PgBouncer, if it is available, in front of the test run's PostgreSQL."""
 
 import os
 import shutil
@@ -105,5 +105,5 @@ def _wait(process: "subprocess.Popen[bytes]", url: URL, log: Path) -> None:
 
 @pytest.fixture
 def pooled(fresh_database: URL, pgbouncer: int) -> URL:
-    """The URL for the owner of a new, empty database that is reached through PgBouncer."""
+    """The superuser's URL of a new, empty database that is reached through PgBouncer."""
     return fresh_database.set(port=pgbouncer)

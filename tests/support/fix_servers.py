@@ -2,8 +2,8 @@
 
 ``STARCAST_TEST_HOME`` names a home folder to keep: a stack running there is used and left running.
 ``STARCAST_TEST_NEO4J`` is the URI of a Neo4j server for the query-pack tests, which need no other
-server; `tests/lts` sets it together with a password file. No test is skipped: if a server cannot
-start, every test that needs it fails with the message of `starcast up`.
+server; `tests/lts` sets it together with a password file. If a server cannot start, no test is
+skipped: every test that needs the server fails with the message of `starcast up`.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Pytest markers for groups of tests: each folder below `tests` with test modules is a group.
 
-`make test` runs the groups that need no server in parallel with those that share one stack; `make
+`make test` runs the groups that need no server in parallel with those that need servers; `make
 sweep` runs each group as a separate job (``pytest -m GROUP``).
 """
 

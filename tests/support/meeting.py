@@ -1,4 +1,4 @@
-"""Forests and schedules built by both starcast and the oracles, for comparison."""
+"""Helpers that compare forests and schedules of starcast with those of the oracles."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[St
 
 
 def roots(n: int) -> list[star_graph.Node]:
-    """Return all cyclic shifts of the identity, and two other nodes."""
+    """Return all cyclic shifts of the identity of S_n, and two other nodes."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 
@@ -56,13 +56,13 @@ def broadcast(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> Schedule:
     """Return the schedule that starcast builds for a broadcast on S_n."""
-    topology = star_graph.label(root or star_graph.identity(n))
+    label = star_graph.label(root or star_graph.identity(n))
     return schedule(
         f"S{n}",
         "broadcast",
         algorithm,
         ports=ports,
-        root=topology,
+        root=label,
         **{BROADCASTS[algorithm]: share},
     )
 

@@ -231,7 +231,7 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
 
 @st.composite
 def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
-    """Draw a copy of a schedule with at most ``most`` mutations."""
+    """Draw a copy of a schedule with 1 to ``most`` mutations."""
     for _ in range(draw(st.integers(1, most))):
         schedule = mutate(draw, schedule, draw(st.sampled_from(MUTATIONS)))
     return schedule
@@ -262,7 +262,7 @@ def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None
 def no_rows(
     topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
 ) -> Schedule:
-    """Return a schedule without rows, with ``each`` units per source and destination."""
+    """Return a schedule without rows; ``each`` is the number of units per source or destination."""
     combine = np.empty(0, dtype=bool) if collective in REDUCTIONS else None
     return build_schedule(
         Columns(*(np.empty(0, dtype=np.int32),) * 6, combine),
@@ -348,7 +348,7 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
 
 @st.composite
 def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
-    """Draw at most ``most`` failures of nodes and links, each from a step in 1..``latest`` on."""
+    """Draw 1 to ``most`` failures of nodes and links, each from a step in 1..``latest`` on."""
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))

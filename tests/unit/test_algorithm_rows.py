@@ -32,7 +32,10 @@ Oracle = Callable[..., Collection[Row]]
 def along_trees(
     construction: str, network: Topology, root: Any, ports: str, segments: int
 ) -> set[Row]:
-    """Return rows of segments pipelined down the oracle's trees (one-port: a sub-step per port)."""
+    """Return the rows of a broadcast whose segments are pipelined down the oracle's trees.
+
+    In the one-port model, each step is divided into one sub-step per port.
+    """
     trees = TREES[network.family][construction](root, network.n)
     units = [range(tree * segments, (tree + 1) * segments) for tree in range(len(trees))]
     rows = pipelined(trees, root, units, PORT_BETWEEN[network.family](network.n))
@@ -47,7 +50,7 @@ PORT_BETWEEN: dict[str, Callable[[int], Callable[[Any, Any], int]]] = {
 
 
 def substars(network: Topology, root: Any, ports: str, messages: int) -> Collection[Row]:
-    """Return rows that send messages down the recursive-substar tree, one after the other."""
+    """Return the rows that send messages, one after the other, down the recursive-substar tree."""
     if ports == "one":
         rows = recursive_substar.one_port(root, messages)
         return [row._replace(unit=row.unit[1]) for row in rows]
@@ -55,12 +58,12 @@ def substars(network: Topology, root: Any, ports: str, messages: int) -> Collect
 
 
 def of_source(rows: Callable[..., Collection[Row]]) -> Oracle:
-    """Return an oracle that calls a function of root, messages and copies."""
+    """Turn a function of root, messages and copies into an `Oracle`."""
     return lambda _network, root, _ports, messages=1, **more: rows(root, messages, *more.values())
 
 
 def of_identity(rows: Callable[[int, int], Collection[Row]]) -> Oracle:
-    """Return an oracle that calls a function of n and messages, for the rows of the identity."""
+    """Turn a function of n and messages, which returns the identity's rows, into an `Oracle`."""
     return lambda network, _root, _ports, messages: rows(network.n, messages)
 
 
@@ -72,7 +75,10 @@ def dimension_changed(network: Topology, _root: Any, ports: str, base: str) -> C
 
 
 def translated(construction: str, network: Topology, root: Any, ports: str) -> Collection[Row]:
-    """Return the rows of one source, or of all sources if one-port translations change ports."""
+    """Return the rows of an allgather on an (n,k)-star: of one source or of all sources.
+
+    All sources are needed in the one-port model if translations change ports.
+    """
     nodes = places(network)
     trees = TREES["nk-star"][construction](nodes[0], network.n)
     if ports == "all" or network.translation_keeps_ports:
@@ -84,7 +90,7 @@ def translated(construction: str, network: Topology, root: Any, ports: str) -> C
 
 
 def numbered(rows: Collection[Row], nodes: Sequence[Any], units: int) -> set[Row]:
-    """Return rows in which each unit (source, unit) is replaced by a number."""
+    """Replace each unit, a pair of a source and a number, by its number in a schedule."""
     first = {source: number * units for number, source in enumerate(nodes)}
     return {row._replace(unit=first[row.unit[0]] + row.unit[1]) for row in rows}
 

@@ -58,7 +58,7 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "FT4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "reduce-scatter", "allreduce"])
-def test_a_forest_is_declared_only_if_the_schedule_has_it(
+def test_the_declared_construction_is_none_if_the_schedule_has_no_forest(
     spec: str, collective: Collective
 ) -> None:
     """An expanded schedule has no forest, because every source has its own trees."""

@@ -80,7 +80,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
                 yield submodule if submodule in NAMES else node.module
 
 
-(DIAGRAM,) = re.findall(r"```text\n(doors .*?)```", PAGE, re.DOTALL)
+(DIAGRAM,) = re.findall(r"```text\n(interfaces .*?)```", PAGE, re.DOTALL)
 #: The line number of each package in the diagram.
 LINE = {
     word: number

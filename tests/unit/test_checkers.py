@@ -200,7 +200,10 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the maximum number of paths that share one link or, if ``apart`` is nodes, a node."""
+    """Return the maximum number of paths with a common link or, for "nodes", a common inner node.
+
+    A path of a single link has no inner node, so its link counts in both cases.
+    """
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}

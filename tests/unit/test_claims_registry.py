@@ -175,7 +175,7 @@ def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
 
 
 @pytest.mark.parametrize("spec", ["RR20,3,1", "FT4"])
-def test_the_diameter_of_a_network_is_not_only_the_distance_from_its_first_node(spec: str) -> None:
+def test_the_diameter_of_an_irregular_network_depends_on_all_nodes(spec: str) -> None:
     network = CachedTopology(topology(spec), ObjectCache())
     assert network.diameter == topology(spec).diameter
 
@@ -187,7 +187,7 @@ def test_a_port_without_a_link_does_not_count_as_a_neighbour() -> None:
     assert square_with_a_leaf.degrees.tolist() == [3, 2, 2, 2, 1]
 
 
-def test_switches_have_no_messages_that_are_divided_into_units() -> None:
+def test_switches_do_not_count_in_the_number_of_units_per_message() -> None:
     check = ClaimCheck(topology("FT4"), ObjectCache())
     execution = registry.execute(check, "allgather", "greedy")
     assert (execution.units_per_message, execution.share) == (1, execution.steps)

@@ -23,7 +23,7 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     assert len(printed(starcast("schedule algorithms --format json"))) == len(algorithms())
     on_q4 = printed(starcast("schedule algorithms Q4 --format json"))
     assert [row["algorithm"] for row in on_q4] == [
-        rule.name for rule in algorithms_on(topology("Q4"))
+        algorithm.name for algorithm in algorithms_on(topology("Q4"))
     ]
     exchange = printed(starcast("schedule algorithms S5 --collective alltoall --format json"))
     exact = next(row for row in exchange if row["algorithm"] == "exact")

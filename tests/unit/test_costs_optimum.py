@@ -21,8 +21,8 @@ CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
 cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20)
 
 
-def home(key: tuple[str, str], d: int) -> Topology:
-    """Return a topology with n = ``d`` (stars: at least 3) on which the algorithm is defined."""
+def topology_for(key: tuple[str, str], d: int) -> Topology:
+    """Return a topology with n = ``d``, on stars at least 3, on which the algorithm is defined."""
     family = (*ALGORITHMS[key].families, "star")[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -30,7 +30,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """Return the smallest number of pieces with the minimum time, by trying all candidates."""
+    """Return the smallest number of pieces with the minimum time, by trying 1, 2, 3, .. pieces."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * UNIT_MACHINE.t_s <= best[0]:
         pieces += 1
@@ -54,7 +54,7 @@ def test_the_best_integer_number_of_pieces_is_found(
 
     Some algorithms require the number of messages to be a multiple of n-1.
     """
-    topology, algorithm = home(key, d), ALGORITHMS[key]
+    topology, algorithm = topology_for(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     has_copies = "copies" in algorithm.argument_names
     others = {"copies": min(copies, topology.degree)} if has_copies else {}
@@ -90,7 +90,7 @@ def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
 
 def test_messages_of_zero_bytes_are_not_split() -> None:
     for key in CUT:
-        topology, ports = home(key, 4), ALGORITHMS[key].ports[0]
+        topology, ports = topology_for(key, 4), ALGORITHMS[key].ports[0]
         real, integer = costs.optimal_pieces(topology, *key, ports, Fraction(0), MACHINE)
         assert real == 0
         assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
@@ -106,14 +106,16 @@ def test_the_optimum_for_huge_messages_is_exact() -> None:
 def test_an_algorithm_that_does_not_split_messages_has_no_optimum() -> None:
     for key in [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument]:
         with refused(key[1]):
-            costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
+            costs.optimal_pieces(topology_for(key, 4), *key, "all", Fraction(1), MACHINE)
 
 
 def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
     free = costs.Machine(Fraction(0), Fraction(1))
     for key in CUT:
         with refused("t_s"):
-            costs.optimal_pieces(home(key, 4), *key, ALGORITHMS[key].ports[0], Fraction(1), free)
+            costs.optimal_pieces(
+                topology_for(key, 4), *key, ALGORITHMS[key].ports[0], Fraction(1), free
+            )
 
 
 @given(

@@ -33,7 +33,7 @@ def greedy(
 
 
 def bent(*points: tuple[int, int], **changes: Any) -> list[Run]:
-    """Return one run for each pair of a number of start-ups and a message size."""
+    """Return a run of `greedy` for each pair of start-ups and message size m; all send 5m bytes."""
     return [priced_run(steps, 5, m, algorithm="greedy", **changes) for steps, m in points]
 
 

@@ -82,7 +82,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
 
     A point is given by its number of segments or messages, copies, base and faults.
     """
-    network, rule = topology(spec), find_algorithm("allgather", name)
+    network, algorithm = topology(spec), find_algorithm("allgather", name)
     machine = costs.Machine(grid.axes["t_s"][0], Fraction(1))
     lots = {
         resolve_faults(network, words, seed)
@@ -91,7 +91,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
     found = set[tuple[object, ...]]()
     for x in grid.axes["copies"] if name == "edge-disjoint" else (1,):
         copies = network.degree if x == "degree" else int(x)
-        for share in (grid.axes["messages"] or (1,)) if rule.split_argument else (1,):
+        for share in (grid.axes["messages"] or (1,)) if algorithm.split_argument else (1,):
             p = network.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}

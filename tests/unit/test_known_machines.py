@@ -24,7 +24,7 @@ Links = dict[tuple[str, str], int]
 
 
 def a100(boxes: int) -> Links:
-    """Return link capacities in GB/s of GPUs g, NVSwitches s, network cards m, and switches i."""
+    """Return the links and their GB/s: of GPUs g, NVSwitches s, network cards m and switches i."""
     links: Links = {}
     for box in range(boxes):
         for gpu in range(8):
@@ -36,7 +36,7 @@ def a100(boxes: int) -> Links:
 
 
 def mi250(boxes: int) -> Links:
-    """Return link capacities in GB/s of GPUs g and one InfiniBand switch i."""
+    """Return the links and their GB/s: of GPUs g and, between boxes, one InfiniBand switch i."""
     links: Links = {}
     for box in range(boxes):
         for count, pairs in MI250.items():

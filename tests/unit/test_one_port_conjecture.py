@@ -59,7 +59,7 @@ def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_fewer_than_published
 
 
 def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
-    """Yield the rounds in which a substar informs S_n by the second theorem on the page.
+    """Yield the rounds in which an informed substar informs S_n by the second theorem on the page.
 
     The informed substar has the nodes that end with symbol n. A round is a list of senders, each
     with the port over which it sends.
@@ -70,8 +70,8 @@ def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
     while informed < n - 2:
         sends = []
         for node in nodes:
-            # The nodes with the same first and the same last symbol form a class. The class P_1,
-            # with first symbol n, informs the first class that is added in a round.
+            # Nodes with the same first and the same last symbol form a class. The nodes with first
+            # symbol n, called P_1 on the page, inform the first class that is added in the round.
             classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
             if node[-1] == n:
                 continue

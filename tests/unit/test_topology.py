@@ -1,7 +1,7 @@
 """Star graphs, (n,k)-stars and hypercubes as arrays, compared with their definitions node by node.
 
-The definitions are those of docs/definitions/nk-star.md, where S_n is the case k = n, and bit
-strings for hypercubes.
+The nodes of S_n and S_{n,k} follow docs/definitions/nk-star.md (here S_n is the case k = n); the
+nodes of hypercubes are bit strings.
 """
 
 import tracemalloc

@@ -4,12 +4,12 @@ The sweep is the long test run before a release (`make sweep`). Every mutant is 
 service/starcast or papers (mutations.py), applied to a copy of HEAD and never to the checkout. Each
 copy has its own servers, which are kept between mutants.
 
-A mutant is first tested with the quick tests that execute the changed line (or any line of the
-file, if the import executes the changed line), known from one run with coverage, and with the tests
-in modules that import the mutated module. If all pass, the same tests run with the parameters of
-the sweep. If a test fails in this run, all quick tests run: a mutant counts against `make test`
-only if all quick tests pass. A failing test must pass without the mutation; otherwise the servers
-are recreated and the mutant is tried again.
+A mutant is first tested with the quick tests that execute the changed statement (or any line of the
+file, if the import executes the statement), known from one run with coverage, and with the tests in
+modules that import the mutated module. If all pass, the modules of these tests, and test modules
+with a similar name, run with all cases of the sweep. If a test fails in this run, all quick tests
+run: a mutant counts against `make test` only if all quick tests pass. A failing test must pass
+without the mutation; otherwise the servers are recreated and the mutant is tried again.
 
 The journal has one line per mutant. A later run with the same seed and commit continues it. If no
 test can detect a surviving mutant, its result may be changed to "equivalent" by a manual edit.

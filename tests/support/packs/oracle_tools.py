@@ -1,7 +1,7 @@
 """Tools for the query-pack oracles: a registry, and functions on topologies and stored artifacts.
 
-Links of topologies are computed from node labels by definition, without code of starcast. Forests
-and schedules are read from starcast's arrays.
+Links of topologies are computed from node labels by definition, without code of starcast, except
+for the topologies in `support.irregular`. Forests and schedules are read from starcast's arrays.
 """
 
 from collections import Counter

@@ -109,7 +109,7 @@ def cut_off(forest: str, **dead: Dead) -> Iterator[Values]:
 
 @oracle("faults/damage", "tree reached unreached", faults())
 def damage(forest: str, **dead: Dead) -> Iterator[Values]:
-    """Yield how many nodes each tree reaches under faults, and how many it does not reach."""
+    """Yield how many healthy nodes each tree reaches under faults, and how many it misses."""
     for tree in trees_of(forest):
         yield tree, len(reached(forest, tree, **dead)), len(cut(forest, tree, **dead))
 

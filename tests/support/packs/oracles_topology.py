@@ -80,7 +80,7 @@ def nodes_at_distance(topology: str, node: Label, distance: int) -> Iterator[Val
 
 
 def pattern_cases() -> Iterator[Case]:
-    """Yield cases with label patterns in which all positions, no position, or one is fixed."""
+    """Yield cases with label patterns in which all, none, one or two of the positions are fixed."""
     for spec in SPECS:
         identity = labels(spec)[0]
         free = "*" * len(identity)

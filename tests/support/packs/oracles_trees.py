@@ -105,7 +105,7 @@ def stretch(forest: str) -> Iterator[Values]:
     order="-excess tree node",
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> Iterator[Values]:
-    """Yield the nodes whose level exceeds their distance."""
+    """Yield the nodes whose level exceeds their distance by at least ``min_excess``."""
     away = distances(spec_of(forest), root(forest))
     for tree in trees_of(forest):
         for node, level in levels(forest, tree).items():
@@ -157,7 +157,7 @@ def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
     order="height largest_load tree",
 )
 def depth_and_load(forest: str) -> Iterator[Values]:
-    """Yield the height and the loads of each tree."""
+    """Yield the height, the largest load and the number of shared links of each tree."""
     for tree in trees_of(forest):
         loads = [len(trees) for trees in trees_by_link(forest).values() if tree in trees]
         found = levels(forest, tree)

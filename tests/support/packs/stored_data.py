@@ -16,10 +16,11 @@ from support import irregular
 from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
-#: The last node of each topology, which on star graphs is not a cyclic shift of the identity.
+#: The last node of each topology; from S3 on, it is not a cyclic shift of the identity.
 LAST = -1
 
-#: The stored forests: construction and root, by topology. S4 has every construction.
+#: The stored forests: construction and root, by topology. S4 has every construction
+#: that needs no arguments.
 FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S2": (("greedy", 0), ("multiple", LAST)),
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
@@ -95,7 +96,7 @@ for _spec in irregular.ALL:
         ("scatter", "forest", 0, {"base": "breadth-first"}),
         ("reduce", "forest", LAST, {"base": "breadth-first"}),
     )
-    if _spec != "Line301":  # 27 million rows
+    if _spec != "Line301":  # 90,300 rows
         SCHEDULES[_spec] += (("allgather", "forest", 0, {"base": "breadth-first"}),)
 
 
@@ -122,7 +123,7 @@ def _rank(spec: str, root: int) -> int:
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """Load topologies, forests and schedules into an empty store; delete them afterwards."""
+    """Replace the content of a store by topologies, forests and schedules; empty it afterwards."""
     empty(graph, graph.driver)
     try:
         writer = BoltWriter(graph, 20_000)
