@@ -21,6 +21,7 @@ _OUTPUTS = (
     ("claims", "report", "--out", "new.html"),
     ("compare", "baseline", "baseline", "--out", "new.html"),
 )
+#: The exit codes that a command may have when it writes to a disk that may be full.
 _SETTLED = {0, 2, 3, 7}
 
 

@@ -102,7 +102,7 @@ def test_a_surd_compares_correctly_with_neighbouring_fractions(digits: int) -> N
     assert str(number) == "-3 + sqrt(2)"
 
 
-def test_an_exhaustive_search_finds_the_same_best_number_of_segments() -> None:
+def test_the_best_number_of_segments_equals_that_of_an_exhaustive_search() -> None:
     for height in (1, 2, 5, 14):
         line = closed_forms.Pipeline(height, Fraction(2, 5), 3)
         for start, b in closed_forms.parameters((1, 3), (1, 2, 50), (1, 7)).each():

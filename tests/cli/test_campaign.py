@@ -140,7 +140,7 @@ def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> No
         read()
 
 
-def test_an_action_depends_only_on_its_kind_seed_and_number(tmp_path: Path) -> None:
+def test_the_seed_and_number_of_an_action_determine_it(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     first, second = (perform(nowhere, 3, 8, "fuzzed input", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)

@@ -161,12 +161,12 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
     assert (listed.code, "starcast db upgrade" in listed.err) == (0, True)
 
 
-# The following tests run the query for each kind of counterexample in Neo4j, after the ingest
-# command in the comment above the query.
+# The test below runs the query for each kind of counterexample in Neo4j. Each query begins with a
+# comment that gives the ingest command for the data that it needs.
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """Return the verdict ``fails`` with a counterexample at a place in S4, S4,2 or Q3."""
+    """Return the verdict ``fails`` with a counterexample at `place` in the artifact `of`."""
     counterexample = {**place, "found": "it's \\ so", "stated": 2}
     return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), counterexample, "", of=of)
 
@@ -182,6 +182,8 @@ def sends(**columns: int) -> int:
     return int(np.all(matches, axis=0).sum())
 
 
+#: For each kind of place: the place of the counterexample, the id of its artifact (empty for a
+#: topology), and the number of rows that the query finds.
 PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "topology": ({"n": 4}, "", 1),
     "nk topology": ({"n": 4, "k": 2}, "", 1),

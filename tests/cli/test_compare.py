@@ -81,7 +81,7 @@ def test_the_legend_explains_a_letter_that_also_ends_an_experiment_name(
 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: Starcast) -> None:
-    """The algorithm with fewer start-ups and larger packets is better for short messages."""
+    """One algorithm is faster below a crossover, and the other above it."""
     rows = starcast(f"compare {SWEEP} --crossovers -f json").json
     assert rows
     for row in rows:
@@ -265,7 +265,7 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
 @pytest.mark.parametrize(
     ("suffix", "magic"), [(".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG")]
 )
-def test_plots_are_written_next_to_the_listing(
+def test_plots_are_written_in_addition_to_the_listing(
     starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
 ) -> None:
     listed = starcast(f"compare {SIDES} -f csv")
@@ -322,7 +322,7 @@ def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> N
 def test_the_commands_for_a_paper_run_and_their_tables_fit_the_page(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    """The commands in docs/for-a-paper.md write the tables that the document there includes."""
+    """docs/for-a-paper.md has commands that write tables, and a document that includes them."""
     monkeypatch.chdir(tmp_path)
     page = PAPER_PAGE.read_text(encoding="utf-8").partition("## A site to cite")[0]
     for line in "".join(re.findall("```sh\n(.*?)```", page, re.DOTALL)).splitlines():

@@ -16,13 +16,13 @@ from starcast.ingest import Stores, ingest
 from starcast.stores.graph.connection import Graph
 from support.plans import plan
 
-#: A construction with arguments, whose ids contain characters that shells interpret.
+#: Two constructions. Ids of the second contain characters that shells interpret.
 TREES = "multiple,dimension-change(base=greedy,i=1)"
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Install completion for all shells in a new home folder; return their environment."""
+    """Install completion for each available shell in a new home; return environment variables."""
     folder = tmp_path_factory.mktemp("shells")
     program = folder / "starcast"
     program.write_text(

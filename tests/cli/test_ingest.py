@@ -50,7 +50,7 @@ def starcast(
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
-    """Return the error and the hint, which must be the only output, apart from the load method."""
+    """Return the error and the hint. Only lines on the load method may precede them on stderr."""
     assert all(line.startswith("over Bolt") for line in result.err.splitlines()[:-2])
     return fix_cli.refused(result, code, remarks=True)
 
@@ -163,7 +163,7 @@ def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
 def test_a_server_that_is_not_running_is_reported(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exit code is 4 for either server, and the store on the other server remains empty."""
+    """The exit code is 4 for either server, and nothing is stored on the other server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -306,10 +306,8 @@ def test_the_show_commands_print_properties_and_can_verify_the_graph(
     assert (stored["state"], stored["nodes"], stored["expected_nodes"]) == ("complete", 24, 24)
 
 
-def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
-    starcast: Starcast, stores: Stores
-) -> None:
-    """The ids are those that the listing prints."""
+def test_commands_accept_ids_of_forests_with_arguments(starcast: Starcast, stores: Stores) -> None:
+    """`forest show`, `query run` and `forest drop` accept the id that `forest list` prints."""
     words = "greedy,dimension-change(base=multiple,i=1)"
     assert starcast(f"ingest S4 --trees {words} --root 4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))

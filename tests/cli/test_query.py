@@ -170,7 +170,7 @@ def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_missing_pack_folder_is_reported_in_listings_and_fails_query_check(
+def test_listings_report_a_missing_pack_folder_and_query_check_fails(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))

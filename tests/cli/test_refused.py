@@ -9,7 +9,7 @@ from starcast.support.settings import Settings
 from starcast.trees import forest
 from support.fix_cli import Starcast
 
-#: Words of the error message, and sometimes of the hint after " … ", by exit code and command line.
+#: By exit code and command line: the texts that stderr must contain, separated by " … ".
 REFUSED = {
     2: {
         "confog": "config",

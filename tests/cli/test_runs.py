@@ -124,7 +124,7 @@ def test_messages_about_one_run_or_unit_use_the_singular(
 
 
 @pytest.mark.usefixtures("database")
-def test_missing_runs_of_an_experiment_are_reported_by_every_command(
+def test_commands_that_use_an_experiment_report_its_missing_runs(
     starcast: Starcast, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = f"experiment run ours --algorithm multiple {GRID}"
@@ -187,7 +187,7 @@ def test_a_grid_can_be_read_from_a_file_and_options_replace_its_axes(
 
 
 @pytest.mark.usefixtures("database")
-def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
+def test_options_set_the_axes_of_a_grid_and_experiment_show_prints_them(starcast: Starcast) -> None:
     """The command that `experiment show` prints has the same grid, so it stores no new run."""
     words = (
         "experiment run wide --topology S4 --collective broadcast --collective "

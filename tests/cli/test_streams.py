@@ -59,7 +59,7 @@ ENDINGS = [
 def test_a_command_has_the_documented_exit_code_with_unusable_standard_streams(
     words: str, redirections: str, code: int, err: str, tmp_path: Path
 ) -> None:
-    # The command starts with a delay, when the reader of the pipe has ended.
+    # The delay lets the reader of the pipe end before the command starts.
     script = f'(sleep 0.3; exec "$@") {redirections}'
     done = subprocess.run(
         ["bash", "-c", script, "bash", *COMMAND, "--home", str(tmp_path), *words.split()],
@@ -72,6 +72,7 @@ def test_a_command_has_the_documented_exit_code_with_unusable_standard_streams(
     assert err or not done.stderr
 
 
+#: By environment variables: the encoding of stdout, and the rule below the header of a table.
 ENCODINGS = {
     "PYTHONIOENCODING=ascii": ("ascii", " ------------"),
     "PYTHONIOENCODING=latin-1:strict": ("latin-1", " ------------"),
@@ -82,8 +83,8 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("variables", ENCODINGS)
-def test_a_table_is_shown_in_the_encoding_of_the_terminal(variables: str) -> None:
-    encoding, line = ENCODINGS[variables]
+def test_a_table_is_printed_in_the_encoding_that_the_environment_sets(variables: str) -> None:
+    encoding, rule = ENCODINGS[variables]
     environment = dict(each.split("=", 1) for each in variables.split())
     inherited = {name: value for name, value in os.environ.items() if "LC_" not in name}
     done = subprocess.run(
@@ -93,7 +94,7 @@ def test_a_table_is_shown_in_the_encoding_of_the_terminal(variables: str) -> Non
         check=True,
     )
     lines = done.stdout.decode(encoding).removeprefix("\ufeff").splitlines()
-    assert lines[2].startswith(line)
+    assert lines[2].startswith(rule)
     assert lines[3].split() == ["spec", "S3"]
 
 

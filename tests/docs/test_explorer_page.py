@@ -625,7 +625,7 @@ def heights(page: Page) -> dict[str, float]:
 
 
 def levels_of(page: Page) -> dict[str, int]:
-    """Return the row number of each node, counted from the top."""
+    """Return the index of the row in which each node is drawn, counted from the top."""
     found = heights(page)
     rows = sorted({round(height) for height in found.values()})
     return {label: rows.index(round(height)) for label, height in found.items()}

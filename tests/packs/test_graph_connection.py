@@ -34,7 +34,7 @@ from starcast.support.errors import (
 from support.fix_graph import proxied
 from support.striking import ctrl_c
 
-#: A statement that only its time limit would end.
+#: A statement that runs until its time limit stops it.
 ENDLESS = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
 
 
@@ -225,7 +225,7 @@ def test_a_server_that_is_too_old_is_refused(
 
 
 @pytest.mark.parametrize("version", ["5.26.0", "5.26.30", "5.27-aura", "2025.01.0", "2027.12.3"])
-def test_a_newer_server_is_accepted(
+def test_a_supported_server_version_is_accepted(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     monkeypatch.setattr(Graph, "_read_version", lambda _: version)
@@ -286,8 +286,13 @@ def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
 
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
 @pytest.mark.usefixtures("certificate")
-def test_every_uri_scheme_can_read_and_write(clean_graph: GraphAddress, scheme: str) -> None:
-    """The schemes include routing to a single server, and TLS with any certificate."""
+def test_uri_schemes_for_routing_or_any_certificate_can_read_and_write(
+    clean_graph: GraphAddress, scheme: str
+) -> None:
+    """The schemes include routing to a single server, and TLS with any certificate.
+
+    A scheme can be in upper case.
+    """
     with Graph.open(with_scheme(clean_graph, scheme)) as graph:
         graph.write("CREATE (:Thing {name: 'a'})")
         assert graph.read("MATCH (t:Thing) RETURN t.name AS name") == [{"name": "a"}]

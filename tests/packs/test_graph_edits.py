@@ -1,4 +1,4 @@
-"""Every manual edit of the graph is detected, and a rebuild repairs the graph."""
+"""Manual edits of the graph are detected, and a rebuild repairs those of starcast's own data."""
 
 from collections.abc import Iterator
 

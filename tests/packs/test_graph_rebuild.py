@@ -166,10 +166,11 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
-#: The advance of the progress at which a rebuild is interrupted, by phase. Batches have ten rows.
-#: The rebuild deletes 14 batches of sends, 7 of edges and 12 of nodes with their links, and writes
-#: 3 batches of nodes, with one advance each. Batches within the halves are written in pairs, and
-#: those between the halves have two rows: 6 advances for links, 12 for edges and 18 for sends.
+#: By phase: which report of progress interrupts a rebuild. Batches have ten rows.
+#: Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written batch
+#: of nodes (3) gives one report. Relationships within a half of the nodes are written in
+#: pairs of batches, with one report per pair; those between the halves in batches of two rows.
+#: Together, these give 6 reports for links, 12 for edges and 18 for sends.
 BREAKS = {
     "delete sends": 3,
     "delete edges": 18,
@@ -334,7 +335,10 @@ def assert_current(stores: Stores) -> None:
 
 @pytest.mark.slow
 def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores) -> None:
-    """Every operation refuses the graph and names the command that rebuilds it completely."""
+    """`ingest`, `drop`, `verify` and `check_artifact` refuse the graph and name the rebuild.
+
+    A rebuild of one artifact rebuilds the entire graph.
+    """
     for statement in SCHEMA_1:
         stores.graph.write(statement)
     for operation in (

@@ -1,4 +1,4 @@
-"""Rows and checksums equal a direct computation, and checksums detect every kind of error."""
+"""Rows and checksums equal a direct computation, and checksums depend on every column."""
 
 from collections.abc import Callable
 from itertools import chain

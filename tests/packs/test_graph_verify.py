@@ -126,7 +126,7 @@ def test_a_sample_depends_on_the_random_seed(stored: Stores) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole_store", [True, False])
-def test_verification_of_a_sample_describes_every_kind_of_edit(
+def test_verification_of_a_sample_describes_edited_rows_and_artifact_nodes(
     stored: Stores, whole_store: bool
 ) -> None:
     """The edits concern links, tree edges and sends at sampled nodes, and artifact nodes."""

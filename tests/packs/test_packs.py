@@ -62,8 +62,8 @@ def all_cases() -> list[object]:
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
-def test_every_query_has_an_oracle_with_cases_on_every_topology(query: Query) -> None:
-    """An oracle may restrict the topologies, since not every query applies to all."""
+def test_every_query_has_an_oracle_with_a_case_on_each_of_its_topologies(query: Query) -> None:
+    """An oracle names its topologies, since not every query applies to all."""
     oracle = ORACLES[query.name]
     for spec in oracle.specs:
         assert any(

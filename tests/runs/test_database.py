@@ -55,7 +55,7 @@ def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     migrations.check(bare)
 
 
-def test_the_processor_is_idle_during_a_statement(
+def test_waiting_for_a_statement_does_not_keep_the_processor_busy(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks: list[float] = []
@@ -208,6 +208,7 @@ REVISION = (
     "create table alembic_version (version_num varchar(32) not null);"
     "insert into alembic_version values ('{}')"
 )
+#: Statements that create tables of other programs, and the table that the error names.
 FOREIGN = {
     "create table invoice (id int)": "invoice",
     "create table invoice (id int);" + REVISION.format("4f00ba12"): "invoice",

@@ -179,7 +179,7 @@ def rows(engine: Engine, query: str) -> list[dict[str, object]]:
         return [dict(row) for row in connection.execute(text(query)).mappings()]
 
 
-def test_the_view_run_summary_has_the_values_that_the_command_line_prints(
+def test_the_view_run_summary_has_the_same_values_as_python(
     experiments: Engine,
 ) -> None:
     found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}
@@ -365,7 +365,7 @@ def reading(
     return ingested
 
 
-def test_the_reader_can_run_every_command_that_reads(reading: Engine, starcast: Starcast) -> None:
+def test_the_reader_role_can_run_commands_that_read(reading: Engine, starcast: Starcast) -> None:
     failed = {}
     for words in READING:
         result = starcast(*words)
@@ -392,7 +392,9 @@ def test_the_refusal_of_a_write_names_the_missing_right(
     assert migrations.current(reading) == migrations.head()
 
 
-def test_the_writer_is_not_a_superuser_and_cannot_change_tables(engine: Engine) -> None:
+def test_the_writer_is_not_a_superuser_and_lacks_rights_that_it_does_not_need(
+    engine: Engine,
+) -> None:
     query = "select rolname from pg_roles where starts_with(rolname, 'starcast_') and rolsuper"
     assert scalars(engine, query) == []
     for statement in (

@@ -102,7 +102,10 @@ def test_every_algorithm_can_be_run_and_its_cost_stored(
 
 @pytest.mark.slow
 def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
-    """No run fails, and no run without faults is faster than its lower bound."""
+    """One of seven groups of points is executed.
+
+    No run fails, and no run without faults is faster than its lower bound.
+    """
     for name in examples():
         points = read_design(name).points()
         least = min(topology(point.topology).nodes for point in points)
@@ -280,7 +283,7 @@ def test_merging_without_all_shards_stores_nothing(engine: Engine, parts: list[P
         repository.load_experiment(session, "divided")
 
 
-def test_the_command_writes_and_merges_shards(
+def test_the_command_writes_a_shard_and_refuses_an_incomplete_merge(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Running a shard needs no server."""

@@ -31,7 +31,7 @@ GRID = Grid({
 
 @pytest.fixture
 def started(engine: Engine, clean_database: URL, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A running experiment: one run is stored, others are being executed."""
+    """A running experiment, of which at least one run is stored."""
     words = (*grid_command(GRID.as_json(), "grid").split()[1:], "--jobs", "2")
     with running_command(environment_for(clean_database, tmp_path), *words) as process:
         wait_until(lambda: process.poll() is not None or scalars(engine, "select id from run"))
@@ -39,7 +39,7 @@ def started(engine: Engine, clean_database: URL, tmp_path: Path) -> Iterator[sub
         yield process
 
 
-def all_whole(engine: Engine) -> list[Run]:
+def check_runs(engine: Engine) -> list[Run]:
     """Check that each stored run has its costs and a complete profile, and return the runs."""
     with open_session(engine) as session:
         runs = repository.load_runs(session, repository.load_experiment(session, "grid").id)
@@ -52,12 +52,12 @@ def all_whole(engine: Engine) -> list[Run]:
     return runs
 
 
-def finishes(engine: Engine) -> None:
-    """Check that a second run executes only the missing points, so each point is stored once."""
-    kept = {run.id: run.finished_at for run in all_whole(engine)}
+def assert_resumable(engine: Engine) -> None:
+    """Check that repeating the experiment executes only the points without a stored run."""
+    kept = {run.id: run.finished_at for run in check_runs(engine)}
     outcome = run_experiment(engine, "grid", GRID, Silent(), jobs=2)
     assert (outcome.kept, outcome.created) == (len(kept), len(GRID.points()) - len(kept))
-    runs = all_whole(engine)
+    runs = check_runs(engine)
     assert sorted(Point.of(run) for run in runs) == sorted(GRID.points())
     assert {run.id: run.finished_at for run in runs if run.id in kept} == kept
 
@@ -69,8 +69,8 @@ def test_ctrl_c_ends_all_processes_and_the_next_run_completes_the_experiment(
     code, errors = end_by(partial(os.killpg, started.pid, signal.SIGINT), started)
     assert (code, errors.splitlines()[-1]) == (130, "interrupted")
     assert "Traceback" not in errors
-    assert 0 < len(all_whole(engine)) < len(GRID.points())
-    finishes(engine)
+    assert 0 < len(check_runs(engine)) < len(GRID.points())
+    assert_resumable(engine)
 
 
 def test_kill_9_ends_the_workers_too_and_the_next_run_completes_the_experiment(
@@ -78,7 +78,7 @@ def test_kill_9_ends_the_workers_too_and_the_next_run_completes_the_experiment(
 ) -> None:
     """Workers notice that their parent process has ended, and end too."""
     assert end_by(started.kill, started)[0] == -signal.SIGKILL
-    finishes(engine)
+    assert_resumable(engine)
 
 
 def test_sigterm_ends_an_experiment_like_ctrl_c(
@@ -86,10 +86,10 @@ def test_sigterm_ends_an_experiment_like_ctrl_c(
 ) -> None:
     code, errors = end_by(started.terminate, started)
     assert (code, "Traceback" in errors) == (130, False)
-    assert all_whole(engine)
+    assert check_runs(engine)
 
 
-def test_killed_workers_lose_no_run(engine: Engine, started: subprocess.Popen[str]) -> None:
+def test_a_killed_worker_loses_no_run(engine: Engine, started: subprocess.Popen[str]) -> None:
     """After the busiest worker is killed, the results equal those of an undisturbed run."""
     wait_until(lambda: workers_of(started.pid))
     busiest = max(workers_of(started.pid), key=lambda worker: worker.cpu_times().user)

@@ -44,7 +44,8 @@ SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
 OLD_IDS = {artifact.id for artifact in OLD.artifacts}
 NEW_IDS = set(S4)
-#: Plans with every family, collective and construction, and ids with commas and parentheses.
+#: Plans with all constructions on S4,2, Q4 and S4, all algorithms on S4, and ids with commas and
+#: parentheses.
 EVERYTHING = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
@@ -115,7 +116,7 @@ def opened(own: Settings) -> Iterator[Stores]:
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use; check that no other data directory is left."""
+    """Return the name of the data directory in use; check that no other one or server is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
     pids = [process.pid for process in Neo4j(home).find_processes()]
@@ -139,7 +140,7 @@ def assert_complete(stores: Stores, ids: set[str]) -> None:
 
 
 def dies(own: Settings, stage: str, command: str = "import") -> None:
-    """Run an import or a drop of the new artifacts, and check that it is killed after a stage."""
+    """Run an import or a drop of the new artifacts, and check that it is killed at a stage."""
     words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
@@ -311,7 +312,10 @@ def both(own: Settings) -> set[str]:
 
 @pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[str]) -> None:
-    """The times of both methods are printed. Other processes can read meanwhile, but not ingest."""
+    """The estimated times of both methods are printed.
+
+    Until the server restarts, other processes can read, but not ingest.
+    """
     before = in_force(own)
     recorder = Recorder()
     observed: list[str] = []

@@ -1,4 +1,4 @@
-"""Stored objects read back equal; bulk rows are copied, and deletes cascade."""
+"""The repository: stored objects read back equal, invalid ones are refused, and deletes work."""
 
 from dataclasses import replace
 from fractions import Fraction

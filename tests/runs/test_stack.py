@@ -125,7 +125,7 @@ def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
 
 
 def test_the_home_and_data_folders_remain_closed_to_other_users(stack_settings: Settings) -> None:
-    """If root starts PostgreSQL, its account has no access to the folders above its data."""
+    """If root starts the stack, PostgreSQL's user has no access to the folders above its data."""
     home = stack_settings.home
     process = psutil.Process(Home(home).published()["postgres"].pid)
     assert process.uids().effective != 0
@@ -476,7 +476,7 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
 
 
 def test_password_hashes_are_not_logged(stack_settings: Settings) -> None:
-    """A statement that sets a password can fail, for example on a full disk."""
+    """The server logs failed statements; one that sets a password can fail if the disk is full."""
     postgres = Postgres(Home(stack_settings.home))
     with (
         postgres._connect(Home(stack_settings.home).port("postgres")) as connection,
@@ -519,7 +519,7 @@ def test_logs_command_with_follow_continues_after_a_restart(own: Settings) -> No
 
 @pytest.mark.slow
 def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
-    """Every command reports that no server is running, and none creates the home folder."""
+    """`status`, `doctor` and `down` report stopped servers, and do not create the home folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["stopped", "stopped"]

@@ -113,7 +113,7 @@ def test_transactions_override_the_settings_of_a_database(
 
 
 @pytest.mark.parametrize("style", ["German", "SQL, DMY", "Postgres, DMY"])
-def test_experiments_are_run_and_listed_with_any_date_style(
+def test_experiments_are_run_and_listed_with_other_date_styles(
     style: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up(migrated.url, datestyle=style, client_encoding="SQL_ASCII")
@@ -253,7 +253,7 @@ def test_a_full_disk_of_the_server_is_reported_for_inserts_and_for_copy(
         (["select pg_terminate_backend(pg_backend_pid())"], "cannot be reached: terminating", 4),
     ],
 )
-def test_each_kind_of_server_error_has_its_own_message_and_exit_code(
+def test_server_errors_are_translated_to_messages_and_exit_codes(
     statements: list[str], words: str, code: int, migrated: Engine
 ) -> None:
     with pytest.raises(StarcastError) as failed:

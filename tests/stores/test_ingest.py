@@ -93,7 +93,7 @@ def test_stored_artifacts_equal_the_built_ones(stores: Stores, spec: str, root: 
 
 
 def test_a_schedule_with_its_own_trees_has_no_stored_forest(stores: Stores) -> None:
-    """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
+    """The schedule uses dimension-changed trees, which are not stored, only its topology is."""
     wanted = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, wanted)
     assert [artifact.kind for artifact in wanted.artifacts] == ["topology", "schedule"]
@@ -155,7 +155,8 @@ class Break(Exception):  # noqa: N818 - not an error of starcast
     """An unexpected error."""
 
 
-#: Interruptions without cleanup at every stage, and two with cleanup. The others are slow tests.
+#: Interruptions without cleanup (`PowerCut`) at every stage, and two with cleanup. The others, also
+#: with cleanup, are slow tests.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
     (KeyboardInterrupt, "topology", "batch"),
@@ -233,6 +234,7 @@ def test_a_wrong_schedule_is_not_stored(
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
 
 
+#: Changes of a stored forest by another program, as Cypher statements.
 MEDDLING = {
     "a port": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.port = r.port % 3 + 2",
     "a relationship": (
@@ -273,7 +275,7 @@ def test_an_artifact_fails_if_another_program_changes_it_during_loading(
 
 
 @pytest.mark.parametrize(("first", "label"), [*enumerate(["Topology", "Forest", "Schedule"])])
-def test_dependents_of_a_lost_artifact_are_recreated(
+def test_a_lost_artifact_and_its_dependents_are_recreated(
     stores: Stores, first: int, label: str
 ) -> None:
     """All other artifacts are kept. For an emptied graph, see `test_graph_rebuild.py`."""
@@ -307,7 +309,7 @@ def test_a_forest_of_an_interrupted_ingest_does_not_prevent_the_next_one(stores:
 
 
 @pytest.mark.parametrize("stage", ["planned", "batch"])
-def test_a_drop_succeeds_if_it_finishes_an_interrupted_ingest(few: Stores, stage: str) -> None:
+def test_a_drop_works_after_an_interrupted_ingest(few: Stores, stage: str) -> None:
     with pytest.raises(PowerCut):
         ingest(few, PLAN, on_stage=at_stage(stage, "topology", Mock(side_effect=PowerCut)))
     assert drop(few, "topology", "S4") == ["S4"]
@@ -317,7 +319,7 @@ def test_a_drop_succeeds_if_it_finishes_an_interrupted_ingest(few: Stores, stage
 def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trees of a user's forest are only in PostgreSQL. They remain, also if it is dropped."""
+    """The trees of a user's forest exist only in PostgreSQL, so a failed import must keep them."""
     requested = plan("S4", forests=[own_forest(0)])
     ingest(stores, requested)
 

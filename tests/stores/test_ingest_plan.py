@@ -29,7 +29,9 @@ def plan_ids(*words: object, **options: object) -> list[str]:
 
 
 @pytest.mark.parametrize(("spec", "root"), [("S5", "12345"), ("S5,2", "12"), ("Q4", "0000")])
-def test_the_selection_all_includes_every_defined_tree_and_schedule(spec: str, root: str) -> None:
+def test_all_selects_constructions_without_arguments_and_all_algorithms(
+    spec: str, root: str
+) -> None:
     """The plan has all constructions without arguments and all algorithms, in build order."""
     assert plan_ids(spec, "all", "all") == [
         spec,

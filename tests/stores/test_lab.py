@@ -223,7 +223,7 @@ def test_a_string_postgresql_cannot_store_is_refused(lab: Lab, name: str, proble
             operation(name)
 
 
-def test_a_closed_lab_refuses_every_operation_with_a_hint(filled: Lab, tmp_path: Path) -> None:
+def test_operations_of_a_closed_lab_are_refused_with_a_hint(filled: Lab, tmp_path: Path) -> None:
     comparison = filled.compare("ours", "theirs")
     filled.query("MATCH (t:Topology) RETURN t.spec AS spec")
     filled.close()

@@ -81,7 +81,7 @@ def test_workers_know_the_network_of_a_request(client: TestClient, spec: str) ->
     assert cut["received"] == [0, 0, 0, 0, 1]
 
 
-def test_unknown_networks_and_network_files_in_urls_have_status_404(
+def test_unknown_networks_and_network_files_in_urls_are_refused(
     client: TestClient, lab: Lab, spec: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.edges"

@@ -27,7 +27,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.mark.parametrize(("key", "root", "far"), [("polska", "Gdansk", "Rzeszow"),
                                                   ("germany50", "Berlin", "Konstanz")])  # fmt: skip
-def test_a_topohub_network_works_in_all_parts_of_starcast(
+def test_a_topohub_network_works_in_files_stores_queries_runs_and_sites(
     lab: Lab,
     tmp_path: Path,
     forget: Callable[[], None],

@@ -61,10 +61,10 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 @pytest.mark.parametrize(
     ("pattern", "spec"), [(r"net-(\d+)", "net-2"), (r"R\.(\d+)x", "R.2x"), (r"1net(\d+)", "1net2")]
 )
-def test_every_spec_of_a_family_can_be_stored(
+def test_specs_with_punctuation_or_a_leading_digit_can_be_stored(
     stores: Stores, load: Callable[[str], None], pattern: str, spec: str
 ) -> None:
-    """Every spec that the decorator accepts is also accepted by the tables and by experiments."""
+    """The decorator, the tables and experiments accept the same specs."""
     load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
     request = plan(spec, ["breadth-first"])
     ingest(stores, request)
@@ -260,7 +260,7 @@ def test_an_interrupted_rebuild_does_not_lose_a_users_own_forest(
 def test_an_interrupted_rebuild_by_import_is_finished_by_the_next_rebuild(
     stores: Stores, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    """The next rebuild also recreates what a killed rebuild over Bolt left in state loading."""
+    """The next rebuild also recreates artifacts that a killed rebuild left in state `loading`."""
     own = changed_trees()
     ingest(stores, parse_request("S4", forests=[own]))
     with pytest.raises(PowerCut):

@@ -240,7 +240,7 @@ STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?nam
 QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
 
 
-def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
+def test_pages_that_need_a_stopped_server_name_the_command_to_start_it(
     client: TestClient,
 ) -> None:
     """The first request after the stop uses a connection that was open before.

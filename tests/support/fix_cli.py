@@ -37,7 +37,7 @@ class Result(NamedTuple):
 #: The beginning of a command line that runs starcast in another process.
 COMMAND = [sys.executable, "-m", "starcast.cli.app"]
 
-#: Runs a command line, which is written as in a shell. Further arguments are single words.
+#: A function that runs a command line written as in a shell; further arguments are single words.
 Starcast = Callable[..., Result]
 
 

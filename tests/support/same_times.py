@@ -10,6 +10,7 @@ from starcast.judges.simulator import Fault
 from starcast.support.vocabulary import ExecutionModel
 from support.simulator_cases import down, plan_of
 
+#: Bytes per unit, T_s and T_c.
 Numbers = tuple[Any, Any, Any]
 
 

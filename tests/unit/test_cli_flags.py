@@ -96,7 +96,7 @@ def test_commands_are_logged_with_arguments_exit_code_and_errors(
     assert ended["exit_code"] == 1
 
 
-def test_help_and_completion_are_not_logged(starcast: Starcast, log_file: Path) -> None:
+def test_help_and_version_are_not_logged(starcast: Starcast, log_file: Path) -> None:
     starcast("--help")
     starcast("forest build --help")
     starcast("--version")

@@ -1,4 +1,4 @@
-"""Listings and progress bars."""
+"""Listings, progress bars, progress lines, and Ctrl-C during work in a thread."""
 
 import gc
 import re
@@ -89,7 +89,7 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
-def test_no_word_is_divided_at_any_terminal_width(
+def test_no_word_is_divided_on_narrow_and_wide_terminals(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
     """Neither tables nor lists of records break ids, so that users can copy the ids."""

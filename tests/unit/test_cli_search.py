@@ -159,7 +159,9 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert all(problem["symmetry"] for problem in problems)
 
 
-def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Path) -> None:
+def test_records_are_verified_with_their_proofs_and_a_damaged_record_is_refused(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     folder = tmp_path / "some"
     paths = [
         put_record(folder, shipped_record(problem, "S4"))

@@ -388,7 +388,7 @@ def sizes_by(comparison: Comparison, column: str) -> list[Fraction]:
     return [row["message_bytes"] for row in comparison.sorted_by(column).rows()]
 
 
-def test_rows_can_be_sorted_by_any_column_with_empty_cells_last() -> None:
+def test_rows_are_sorted_by_a_column_with_empty_cells_last() -> None:
     comparison = pair(
         [run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))],
         [run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))],

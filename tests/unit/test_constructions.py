@@ -113,7 +113,7 @@ def test_small_trees_follow_their_definition(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases(*SPECS), ids=":".join)
-def test_trees_of_all_sizes_follow_their_definition(case: Case) -> None:
+def test_trees_on_many_topologies_follow_their_definition(case: Case) -> None:
     assert_follows_the_definition(case)
 
 

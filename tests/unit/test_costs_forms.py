@@ -1,4 +1,4 @@
-"""Closed forms agree with the oracle for every algorithm, size and port model."""
+"""Closed forms of costs, compared with the papers' definitions, trees and schedules."""
 
 from fractions import Fraction
 from functools import cache

@@ -222,7 +222,7 @@ def test_a_complete_binary_tree_is_as_wide_as_the_row_of_its_leaves() -> None:
 
 
 @pytest.mark.slow
-def test_a_path_of_any_length_is_drawn_as_a_straight_line() -> None:
+def test_a_path_of_3000_edges_is_drawn_as_a_straight_line() -> None:
     place = tidy_layout(0, {node: [node + 1] for node in range(3_000)})
     assert set(place.values()) == {0}
 

@@ -178,7 +178,7 @@ def test_stored_server_processes_are_read_back_unchanged(home: Home) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"neo4j": 3}', '{"neo4j": {"pid": 1}}', "\x00"])
 def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text: str) -> None:
-    """Whatever text the file contains, reading it raises no error."""
+    """Reading such a file raises no error."""
     (home.root / "stack.json").write_text(text, encoding="utf-8")
     assert home.published() == {}
 

@@ -360,6 +360,7 @@ def test_the_largest_and_smallest_numbers_are_read_back_unchanged() -> None:
 
 @given(grids)
 def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
+    """The test checks the values of four axes: topology, segments, message_bytes and t_s."""
     words = shlex.split(grid_command(grid.as_json(), "name"))
     assert words[:4] == ["starcast", "experiment", "run", "name"]
     pairs = list(zip(words[4::2], words[5::2], strict=True))

@@ -164,7 +164,7 @@ def value_of_metric(own: Forest, measure: str) -> Any:
     return value() if callable(value) else value
 
 
-def test_every_metric_refuses_an_invalid_array() -> None:
+def test_metrics_of_an_invalid_array_are_refused() -> None:
     for measure in [
         "sizes",
         "parents",

@@ -544,7 +544,7 @@ def test_a_schedule_that_is_invalid_or_does_not_deliver_all_units_is_not_exporte
     assert not list(tmp_path.iterdir())
 
 
-def test_only_topologies_forests_and_schedules_are_exported() -> None:
+def test_a_value_of_another_type_is_not_exported() -> None:
     with refused("type str"):
         render("S4", "dot")  # type: ignore[arg-type]
 
@@ -575,7 +575,7 @@ def test_nothing_is_written_if_the_memory_is_not_sufficient(
     assert refusals
 
 
-def test_every_format_is_described_in_the_documentation() -> None:
+def test_every_format_and_its_suffix_are_named_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
     names = (ScheduleFormat, TopologyFormat, ForestFormat)
     assert [tuple(formats) for formats in FORMATS.values()] == [*map(get_args, names)]

@@ -228,7 +228,7 @@ def test_a_network_with_a_bridge_has_no_hamiltonian_cycle(seed: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["Mesh4x5", "K5", "GP8,3", "S5,2", "T3x3", "RR60,3,2", "P5"])
-def test_ring_schedules_follow_a_hamiltonian_cycle(spec: str) -> None:
+def test_hamiltonian_cycles_are_found_and_ring_schedules_are_complete(spec: str) -> None:
     network = topology(spec)
     ports = find_hamiltonian_cycle(network)
     assert ports is not None

@@ -93,7 +93,7 @@ def test_searches_on_topologies_without_translations_are_refused(spec: str, prob
 @every_spec
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_cost_tables_list_lower_bounds_and_general_algorithms(
+def test_cost_tables_list_a_lower_bound_and_otherwise_only_general_algorithms(
     spec: str, ports: str, collective: str
 ) -> None:
     machine = Machine(Fraction(100), Fraction(1))
@@ -104,7 +104,7 @@ def test_cost_tables_list_lower_bounds_and_general_algorithms(
 
 
 @every_spec
-def test_layouts_are_finite_and_drawings_state_the_number_of_links(spec: str) -> None:
+def test_layouts_are_finite_and_drawings_state_degrees_diameter_and_links(spec: str) -> None:
     t = topology(spec)
     assert layouts(t) == ("spring", "levels")
     for name in LAYOUT_NAMES:

@@ -1,4 +1,4 @@
-"""Small files that expand to large content are refused with bounded memory and time."""
+"""Readers with limits: files that need too much memory or time, and invalid JSON, are refused."""
 
 import gzip
 import hashlib
@@ -244,7 +244,7 @@ SLOW = {"a hundred grids", "a million sends", "a million rows"}
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in BOMBS]
 )
-def test_a_decompression_bomb_is_refused_with_bounded_memory_and_time(
+def test_a_file_that_needs_too_much_memory_or_time_is_refused_within_limits(
     name: str, tmp_path: Path
 ) -> None:
     write, statement, code, words = BOMBS[name]

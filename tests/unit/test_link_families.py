@@ -201,7 +201,7 @@ def test_a_seed_always_gives_the_same_random_graph() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SPECS)
-def test_trees_and_collectives_can_be_built_on_each_family(spec: str) -> None:
+def test_labels_distances_trees_and_allgathers_on_each_family_are_correct(spec: str) -> None:
     t = topology(spec)
     assert t.spec == spec
     assert t.has_translations == (spec in CAYLEY)

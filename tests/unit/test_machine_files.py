@@ -268,7 +268,10 @@ def test_capacities_between_cpus_depend_on_the_cpu_model(read: Any, values: str,
 
 
 def test_files_without_gpu_elements_or_with_direct_cpu_links_are_read(read: Any) -> None:
-    """Azure's files have no `gpu` element. Grace and POWER9 CPUs have direct links to GPUs."""
+    """Azure's files have no `gpu` element. Grace and POWER9 CPUs have direct links to GPUs.
+
+    In the last file, a `pcilink` joins two PCIe switches.
+    """
     device = '<pci busid="0:{}:0.0" class="{}">{}</pci>'
     inside = [device.format(number, "0x030200", "") for number in (1, 2)]
     inside += [device.format(3, "0x020700", "<nic/>")]

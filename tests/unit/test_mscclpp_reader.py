@@ -550,7 +550,9 @@ def test_the_error_for_a_damaged_plan_describes_the_damage(
         schedule_from_mscclpp(file, "K4", "allgather")
 
 
-def test_a_plan_for_another_network_or_of_an_older_version_is_refused(tmp_path: Path) -> None:
+def test_a_plan_that_is_for_another_network_too_old_or_unreadable_is_refused(
+    tmp_path: Path,
+) -> None:
     with refused("the file has 4 GPUs, but K5 has 5 nodes"):
         read(direct_allgather(), tmp_path, "allgather", "K5")
     with refused("sends to rank 3, but the ranks are not linked in Q2"):

@@ -32,7 +32,7 @@ SCHEDULED = [name for name in COLLECTIVES if name != "alltoall"]
 
 @given(networks(), st.sampled_from(SCHEDULED), st.sampled_from(["all", "one"]), st.data())
 @settings(max_examples=60)
-def test_no_schedule_is_faster_than_the_lower_bounds(
+def test_no_schedule_on_trees_is_faster_than_the_lower_bounds(
     network: starcast.Topology, collective: str, ports: str, data: st.DataObject
 ) -> None:
     root = data.draw(st.integers(0, network.nodes - 1))

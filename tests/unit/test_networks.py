@@ -159,7 +159,7 @@ def test_parallel_links_and_nodes_without_names_are_read_from_rustworkx() -> Non
     assert network(graph, reporter=Silent()) == expected
 
 
-def test_every_iterable_of_switches_and_capacities_is_read_once() -> None:
+def test_switches_and_capacities_of_a_network_can_be_iterators() -> None:
     links = [("a", "b"), ("b", "c")]
     made = network(links, switches=iter(["b"]), capacities=iter([1, 2]))
     assert made == network(links, switches=["b"], capacities=[1, 2])
@@ -205,7 +205,7 @@ def test_a_node_without_a_name_gets_a_label() -> None:
     }  # fmt: skip
 
 
-def test_a_forest_file_contains_any_source(tmp_path: Path) -> None:
+def test_the_forest_of_a_network_with_an_unusual_source_can_be_saved(tmp_path: Path) -> None:
     for source in ("caf\udce9.csv", Path("x"), 7):
         made = network([("a", "b")], source=source)  # type: ignore[arg-type]
         forest = starcast.forest(made, "breadth-first")

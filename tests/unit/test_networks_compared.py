@@ -31,7 +31,7 @@ def cells(line: str) -> list[str]:
 
 @pytest.mark.slow
 @EVERY
-def test_the_times_and_rounds_on_the_page_agree_with_the_runs(
+def test_the_times_rounds_and_properties_on_the_page_agree_with_the_runs(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     star = page.star_of(spec)

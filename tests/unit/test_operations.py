@@ -141,7 +141,7 @@ def test_name_value_arguments_are_read_as_text_or_as_json(
     assert run(app, *words, "-f", "csv").stdout == "a,b,home,in_json\n1=2,1,x,no\n"
 
 
-def test_every_operation_is_documented_and_annotated() -> None:
+def test_every_operation_has_a_docstring_and_a_return_annotation() -> None:
     for name in dir(Lab):
         method = getattr(Lab, name)
         if not name.startswith("_") and callable(method):

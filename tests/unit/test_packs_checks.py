@@ -62,7 +62,7 @@ def refusal(body: str, parameters: str = "", columns: str = "a: something") -> s
         "CREATE/**/(m)",
     ],
 )
-def test_clauses_that_write_or_call_procedures_are_refused(clause: str) -> None:
+def test_clauses_that_write_load_files_or_call_procedures_are_refused(clause: str) -> None:
     assert refusal(f"MATCH (n:Node)\n{clause}\nRETURN n.rank AS a").startswith("7: ")
 
 

@@ -80,7 +80,7 @@ def test_an_indented_line_continues_the_field_of_the_previous_line() -> None:
     assert header.question == "How many?"
 
 
-def test_title_and_question_are_required_and_no_field_can_be_empty() -> None:
+def test_title_and_question_are_required_and_empty_fields_are_refused() -> None:
     assert refusal(without("title")) == "the header has no field 'title'"
     assert refusal(without("question")) == "the header has no field 'question'"
     for field in ["title", "question", "revision", "reference"]:

@@ -174,7 +174,7 @@ def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path)
         write_template("mine/load", tmp_path / "file")
 
 
-def test_the_query_catalogue_shows_the_complete_header_of_every_query() -> None:
+def test_the_query_catalogue_shows_title_question_reference_and_items_of_every_query() -> None:
     page = query_packs.page()
     for query in load_queries().values():
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]

@@ -1,4 +1,4 @@
-"""Plug-ins: their definitions work everywhere, and errors name file, line and violated rule."""
+"""Plug-ins: the use of their definitions, and the errors for invalid definitions."""
 
 import hashlib
 import os

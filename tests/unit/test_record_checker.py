@@ -99,7 +99,7 @@ def test_the_checker_rejects_a_changed_witness_file_with_exit_code_1(
     assert ended.value.code == f"REJECTED {path}: the witness has another SHA-256"
 
 
-def test_one_script_runs_the_checkers_of_all_problems(
+def test_one_script_runs_the_checkers_in_all_folders(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = str(shutil.copy(shipped_folder() / "check.py", tmp_path))

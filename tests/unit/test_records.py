@@ -374,6 +374,7 @@ def test_the_optimal_broadcast_takes_the_number_of_rounds_in_its_record(spec: st
 def test_an_allgather_on_hamiltonian_cycles_reaches_the_bound_for_odd_n(
     spec: str, messages: int
 ) -> None:
+    """The bound is reached if the messages can be divided evenly among the cycles."""
     network = topology(spec)
     plan = schedule(spec, "allgather", "hamiltonian-decomposition", messages=messages)
     result = simulate(plan)

@@ -77,7 +77,7 @@ def test_the_licence_files_for_reuse_and_for_the_wheel_are_identical() -> None:
     assert copies[0] == copies[1]
 
 
-def test_the_version_is_the_same_everywhere() -> None:
+def test_the_version_is_the_same_in_pyproject_citation_and_changelog() -> None:
     version = PROJECT["project"]["version"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {version}\n" in citation
@@ -85,7 +85,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\n## {version}" in changelog
 
 
-def test_no_text_recommends_installing_starcast_from_a_package_index() -> None:
+def test_no_page_or_module_recommends_installing_starcast_from_a_package_index() -> None:
     """No index has starcast, so errors name its dependencies, and pages install from the clone."""
     texts = [
         ROOT / "README.md",

@@ -286,7 +286,7 @@ def test_a_fault_diameter_is_not_defined_if_faults_can_disconnect_the_topology()
 
 
 @pytest.mark.parametrize(("spec", "height"), [("Ring5", 4), ("Ring16", 15)])
-def test_the_first_edge_disjoint_trees_may_be_much_higher_than_the_diameter(
+def test_edge_disjoint_trees_of_a_ring_can_be_much_higher_than_its_diameter(
     spec: str, height: int
 ) -> None:
     found = search("edge-disjoint-trees", spec, LIMITS)
@@ -503,7 +503,7 @@ def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
     assert "'ortools>=" in caught.value.hint
 
 
-def test_every_problem_describes_its_question_formula_bound_and_proofs() -> None:
+def test_problems_describe_their_question_formula_bound_and_proofs() -> None:
     for problem in PROBLEMS.values():
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)

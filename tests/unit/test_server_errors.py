@@ -172,7 +172,7 @@ def test_the_hint_for_a_refused_statement_names_the_missing_privilege(
         ("postgresql://u@:7/db", "env:7", "u", "db"),
     ],
 )
-def test_every_uri_form_of_libpq_is_accepted(
+def test_uri_forms_of_libpq_are_accepted(
     uri: str, address: str, user: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection string for PostgreSQL's programs has the same user and database."""

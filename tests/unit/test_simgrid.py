@@ -80,7 +80,7 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
     assert all(map(find_difference, requests[4:6], results[6:]))
 
 
-def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
+def test_simgrid_times_of_reductions_equal_the_computed_times(simgrid: Path | None) -> None:
     """A sum waits for its contributions. An allreduce broadcasts a segment after summing it."""
     reductions = [
         schedule("S3", "reduce", "multiple", segments=2),

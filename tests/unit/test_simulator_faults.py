@@ -200,8 +200,8 @@ def test_units_of_dead_nodes_are_not_required(
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
 
 
-def test_columns_may_have_any_integer_type() -> None:
-    """Results with and without faults do not depend on the integer type of the columns."""
+def test_results_do_not_depend_on_the_integer_type_of_the_columns() -> None:
+    """The results are compared with and without faults."""
     schedule = build("S4", "broadcast", "multiple", segments=2)
     faults: list[FaultLike] = [3, ("1234", "2134")]
     for kind in (np.int64, np.uint64, np.int16, np.uint16):

@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
 
 
-def test_every_name_gets_a_distinct_file_name_that_needs_no_quotes() -> None:
+def test_names_get_distinct_file_names_of_safe_characters_and_limited_length() -> None:
     names = [file_name(name) for name in NAMES]
     assert len({name.casefold() for name in names}) == len(NAMES)
     for name in names:

@@ -280,7 +280,7 @@ def test_a_switch_cannot_be_a_root(try_it) -> None:  # noqa: ANN001
         try_it(switched())
 
 
-def test_networks_without_two_connected_endpoints_are_refused() -> None:
+def test_networks_without_two_connected_endpoints_or_with_unknown_switches_are_refused() -> None:
     with refused("every node of 'n' is a switch"):
         starcast.network([("a", "b")], name="n", switches=["a", "b"])
     with refused("every node of 'n' but one is a switch"):
@@ -323,7 +323,10 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
 def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
-    """A dragonfly has a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5)."""
+    """A dragonfly has a routers per group, and p hosts and h links to other groups per router.
+
+    It has a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
+    """
     network = topology(f"DF{h},{hosts}")
     routers = 2 * h * (2 * h * h + 1)
     assert (network.endpoints, network.nodes) == (hosts * routers, (hosts + 1) * routers)

@@ -26,7 +26,7 @@ NK_STARS = [f"S{n},{k}" for n in range(2, 8) for k in range(1, n)]
 SPECS = [*STARS, *NK_STARS, *(f"Q{d}" for d in range(1, 9))]
 #: Small topologies, which are tested in every run.
 SMALL = ["S2", "S3", "S5", "S2,1", "S4,1", "S4,2", "S5,3", "S5,4", "Q1", "Q2", "Q5"]
-every_spec = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec not in SMALL])
+larger_specs = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec not in SMALL])
 small_specs = pytest.mark.parametrize("spec", SMALL)
 
 
@@ -66,7 +66,7 @@ def test_small_topologies_follow_their_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
 
-@every_spec
+@larger_specs
 def test_larger_topologies_follow_their_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
@@ -278,7 +278,7 @@ def test_distances_of_s10_follow_the_formula_of_akers_and_krishnamurthy() -> Non
 
 
 @pytest.mark.parametrize("spec", ["S12", "S13,9", "Q28"])
-def test_large_topologies_allocate_nothing_before_an_array_is_requested(spec: str) -> None:
+def test_large_topologies_need_little_memory_before_an_array_is_requested(spec: str) -> None:
     """Labels, ranks and some neighbours need no array over all nodes."""
     tracemalloc.start()
     try:

@@ -149,9 +149,10 @@ def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
     assert sum(complete["received"]) == 23
 
 
-def test_the_forests_and_schedules_listed_for_a_topology_can_be_requested(
+def test_forests_of_a_topology_are_listed_and_its_listed_schedules_can_be_requested(
     client: TestClient,
 ) -> None:
+    """Every seventh schedule of the listing is requested."""
     forests = get(client, "/topologies/S4/forests")
     assert {"id": "S4:multiple:1234", "name": "multiple", "stored": False} in forests["items"]
     entries = get(client, "/topologies/S4/schedules")["items"]
@@ -161,7 +162,9 @@ def test_the_forests_and_schedules_listed_for_a_topology_can_be_requested(
 
 
 @pytest.mark.parametrize("path", ["topologies/S4/forests", "queries", "claims", "records"])
-def test_listings_have_the_same_rows_in_json_and_csv(client: TestClient, path: str) -> None:
+def test_listings_have_the_same_columns_and_keys_in_json_and_csv(
+    client: TestClient, path: str
+) -> None:
     items = get(client, f"/{path}")["items"]
     lines = list(csv.DictReader(io.StringIO(client.get(f"{API}/{path}.csv").text)))
     assert list(lines[0]) == list(items[0])
@@ -465,7 +468,9 @@ def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
 
 
 @pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
-def test_every_response_has_security_headers(client: TestClient, path: str) -> None:
+def test_pages_resources_files_and_errors_have_security_headers(
+    client: TestClient, path: str
+) -> None:
     headers = client.get(path).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "unsafe" not in headers["Content-Security-Policy"]

@@ -39,7 +39,7 @@ def test_factors_are_described_by_their_median_and_range(values: list[float], te
     assert describe(values) == text
 
 
-def test_every_pack_has_a_row_in_the_tables() -> None:
+def test_the_table_for_star_graphs_has_a_row_for_each_pack() -> None:
     packs = {name.partition("/")[0] for name in when_to_use.read_measured()["queries"]}
     rows = [*when_to_use.TABLES["star"]()]
     assert len(rows) == 2 + len(packs)
