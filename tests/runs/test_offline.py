@@ -44,7 +44,7 @@ SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
 OLD_IDS = {artifact.id for artifact in OLD.artifacts}
 NEW_IDS = set(S4)
-#: Plans with every family, collective and construction, and ids with commas and parentheses.
+#: Plans on three families with all collectives, and with ids that have commas and parentheses.
 EVERYTHING = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),

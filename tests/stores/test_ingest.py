@@ -317,7 +317,7 @@ def test_a_drop_succeeds_if_it_finishes_an_interrupted_ingest(few: Stores, stage
 def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trees of a user's forest are only in PostgreSQL. They remain, also if it is dropped."""
+    """A user's trees are only in PostgreSQL. They remain, even if the graph lost their forest."""
     requested = plan("S4", forests=[own_forest(0)])
     ingest(stores, requested)
 
