@@ -1,4 +1,4 @@
-"""Commands copied from the README and the tutorial work, and print the outputs shown there."""
+"""Commands copied from the README and other pages work, and print the outputs shown there."""
 
 import doctest
 import re
@@ -129,10 +129,12 @@ def test_the_documented_disk_sizes_agree_with_those_of_the_demo(reader: tuple[Pa
 
 
 @pytest.mark.slow
-def test_all_pages_and_notebooks_run_one_after_another_in_one_home(
+def test_pages_and_notebooks_run_one_after_another_in_one_home(
     reader: tuple[Path, str],
 ) -> None:
-    """The pages run after the README; their commands use the environment of `make demo`.
+    """The tutorial, the pages on plug-ins and Python, and the notebooks run after the README.
+
+    Their commands use the environment of `make demo`.
 
     Outputs are not compared, because they include data that other pages have stored.
     """

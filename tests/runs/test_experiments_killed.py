@@ -23,7 +23,7 @@ from support.workers import end_by, running_command, wait_until, workers_of
 
 pytestmark = pytest.mark.slow
 
-#: Schedules of 0.2 to 0.3 million rows, each of which takes some tenths of a second.
+#: Schedules of 0.2 to 0.4 million rows; each run takes some tenths of a second.
 GRID = Grid({
     "topology": "S7", "algorithm": "multiple", "segments": [*range(6, 14)], "message_bytes": 64,
 })  # fmt: skip

@@ -1,4 +1,4 @@
-"""The algorithm ``forest``: any collective along the trees of any construction."""
+"""The algorithm ``forest``: collectives along the spanning trees of any construction."""
 
 from itertools import product
 
@@ -25,7 +25,7 @@ SPLITS = {
 
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
+def test_collectives_are_complete_along_every_forest(spec: str, collective: Collective) -> None:
     """The test uses two roots, both port models, and one or three segments or messages.
 
     The number of rows equals the predicted number. A pipeline takes one step per level of the tree,

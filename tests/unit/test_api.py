@@ -1,4 +1,4 @@
-"""The public Python interface: names, types, array shapes and values."""
+"""The public Python interface: imports, names and types."""
 
 from importlib import resources
 

@@ -26,7 +26,8 @@ SERVICE_LIBRARIES = """
     alembic fastapi jgo neo4j psutil psycopg pydantic pydantic_settings rich sqlalchemy starlette
     typer uvicorn
 """
-#: The only modules that may import pydantic: they validate files, which are user input.
+#: The only modules of the mathematical packages and of `claims` that may import pydantic: they
+#: validate files, which are user input.
 FILE_SCHEMAS = {
     "starcast.records.model",
     "starcast.claims.pack_file",
