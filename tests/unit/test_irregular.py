@@ -115,7 +115,7 @@ FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
         lambda t: t._labels.put(3, "a-b"),  # type: ignore[attr-defined]
         "'a-b' is not a valid label of Broken6",
     ),
-    "a label means all sources": (
+    "a label is the reserved word expanded": (
         lambda t: t._labels.put(3, "expanded"),  # type: ignore[attr-defined]
         "'expanded' is not a valid label of Broken6",
     ),
