@@ -379,7 +379,7 @@ def test_tables_of_reproduced_runs_and_of_experiments_fit_on_a_terminal(
 
 
 @pytest.mark.usefixtures("database")
-def test_without_runs_the_tables_are_empty_at_any_terminal_width(
+def test_without_runs_the_tables_are_empty_on_narrow_and_wide_terminals(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for room, words in product((60, 100, 200), ("run list", "experiment list")):

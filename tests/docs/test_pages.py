@@ -275,7 +275,7 @@ def test_a_page_without_an_explorer_links_to_other_topologies(tab: Page) -> None
 
 
 @pytest.mark.slow
-def test_the_home_page_opens_any_topology_and_shows_the_newest_results(
+def test_the_home_page_lists_the_newest_results_and_reports_an_unknown_topology(
     browser: Browser, address: str
 ) -> None:
     with browser.new_context(base_url=address, java_script_enabled=False) as window:

@@ -182,7 +182,9 @@ def test_the_check_on_the_server_reports_all_problems_at_once(graph: Graph) -> N
         "RETURN size('a, b AS c') AS `a`",
     ],
 )
-def test_returned_columns_are_recognized_in_any_statement(graph: Graph, body: str) -> None:
+def test_returned_columns_are_recognized_in_statements_of_different_forms(
+    graph: Graph, body: str
+) -> None:
     assert find_problems(graph, own_query(body)) == []
 
 

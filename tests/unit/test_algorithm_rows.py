@@ -205,7 +205,7 @@ def test_rows_of_small_schedules_equal_those_of_the_oracle(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases(*SMALL, *LARGE), ids=":".join)
-def test_rows_of_schedules_of_all_sizes_equal_those_of_the_oracle(case: Case) -> None:
+def test_rows_of_small_and_larger_schedules_equal_those_of_the_oracle(case: Case) -> None:
     assert_rows_equal_those_of_the_oracle(case)
 
 

@@ -163,7 +163,7 @@ def test_the_default_port_model_depends_on_the_algorithm() -> None:
     st.integers(1, 3),
     st.integers(0, 23),
 )
-def test_schedules_are_complete_for_all_arguments_and_roots(
+def test_schedules_are_complete_for_random_arguments_and_roots(
     case: tuple[Algorithm, str], share: int, copies: int, root: int
 ) -> None:
     entry, ports = case

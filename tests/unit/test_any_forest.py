@@ -25,7 +25,9 @@ SPLITS = {
 
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
-def test_collectives_are_complete_along_every_forest(spec: str, collective: Collective) -> None:
+def test_broadcasts_allgathers_scatters_and_gathers_along_every_forest_are_complete(
+    spec: str, collective: Collective
+) -> None:
     """The test uses two roots, both port models, and one or three segments or messages.
 
     The number of rows equals the predicted number. A pipeline takes one step per level of the tree,

@@ -1,4 +1,4 @@
-"""The public Python interface: imports, names and types."""
+"""The public Python interface: its names, docstrings and types, and what its import loads."""
 
 from importlib import resources
 

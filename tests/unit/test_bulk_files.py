@@ -74,7 +74,7 @@ def test_files_written_in_blocks_have_the_same_values(
         assert at_once == in_blocks
 
 
-def test_labels_and_titles_of_a_network_may_have_any_length(tmp_path: Path) -> None:
+def test_labels_and_titles_of_a_network_may_differ_in_length(tmp_path: Path) -> None:
     """The lines of the node file then have different lengths, even within a block."""
     titles = ["a", 'the "hub", or b', "Zürich\u2028", *map(str, range(40))]
     network = starcast.network([(titles[1], title) for title in titles if title != titles[1]])

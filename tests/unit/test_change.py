@@ -40,7 +40,7 @@ def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tr
 
 @every_tree
 @pytest.mark.parametrize(("n", "i"), PLACES)
-def test_dimension_change_shifts_the_dimensions_of_every_path_from_any_root(
+def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
     n: int, i: int, tree: str
 ) -> None:
     for root in roots(n) if n <= 5 else [star_graph.identity(n)]:

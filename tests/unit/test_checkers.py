@@ -231,7 +231,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
             )
 
 
-def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_size(
+def test_the_checker_of_disjoint_paths_gives_the_same_evidence_in_small_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]

@@ -1,4 +1,4 @@
-"""`starcast cost`: tables in every format, with and without simulation, and optima."""
+"""`starcast cost`: tables in several formats, with and without simulation, and optima."""
 
 import re
 from fractions import Fraction
@@ -117,7 +117,7 @@ def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: S
     ]
 
 
-def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
+def test_csv_and_markdown_list_the_same_rows_as_json(starcast: Starcast) -> None:
     words = "S6,3 --collective broadcast --no-simulate"
     names = [row["name"] for row in rows_of(starcast, words)]
     written = starcast(f"cost table {words} -f csv").rows

@@ -68,7 +68,7 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: Every test run covers some small topologies in full, so the smallest one does not come first.
+#: Every test run covers some small topologies with another test, so a larger one comes first here.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),
     *(f"S{n},{k}" for n in range(2, 8) for k in range(1, n)),

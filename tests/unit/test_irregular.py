@@ -122,7 +122,7 @@ FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
         lambda t: t._labels.put(3, "a-b"),  # type: ignore[attr-defined]
         "'a-b' is not a valid label of Broken6",
     ),
-    "a label means all sources": (
+    "a label is the reserved word expanded": (
         lambda t: t._labels.put(3, "expanded"),  # type: ignore[attr-defined]
         "'expanded' is not a valid label of Broken6",
     ),
@@ -250,7 +250,7 @@ def test_lower_bounds_agree_with_networkx_for_every_root(spec: str) -> None:
     assert cost.bytes >= Fraction(6 * (t.nodes - 1), min(dict(graph.degree).values()))
 
 
-def test_exported_tree_files_preserve_labels_of_any_form() -> None:
+def test_exported_tree_files_preserve_labels_of_different_forms() -> None:
     tree = forest("Barbell6", "breadth-first", root="Node.10")
     (root,) = newick.loads(b"".join(render(tree, "newick")).decode().strip())
     names = {node.unquoted_name for node in root.walk()}

@@ -341,6 +341,7 @@ def test_simgrid_platform_files_are_read(read: Any) -> None:
     assert links(read(zones)) == links(made)
 
 
+#: Invalid machine files, each with a part of the error message.
 BAD = {
     "ns-3: too few links": (NS3.replace("6 1 6", "6 1 7"), "line 1 declares 7 links; the file"),
     "ns-3: comments only": ("# nothing\n", "line 1 does not state the numbers"),
@@ -362,10 +363,12 @@ BAD = {
     "ns-3: no capacity": (
         NS3.replace("12.5GBps", "0Gbps"), "line 7: the link from '3' to '4' has the capacity 0Gbps",
     ),
-    "ns-3: parts": (NS3.replace("4 5 100000Mbps 2us", "4 3 1Gbps 1us"), "is not connected"),
+    "ns-3: two components": (
+        NS3.replace("4 5 100000Mbps 2us", "4 3 1Gbps 1us"), "is not connected",
+    ),
     "NCCL: no GPU": (system('<pci busid="0:1:0.0" class="0x020000"/>'), "lists no GPU"),
     "NCCL: a DOCTYPE": ("<!DOCTYPE system>" + system(), "line 1 declares a document type"),
-    "NCCL: a bomb": (
+    "NCCL: entities": (
         '<?xml version="1.0"?>\n<!DOCTYPE system [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>' + system(),
         "line 2 declares a document type",
     ),
@@ -374,8 +377,8 @@ BAD = {
         '<system>\n<pci busid="0:1:0.0"/></system>', "line 2 has the element 'pci' outside of a",
     ),
     "NCCL: a GPU in no device": (system('<gpu dev="0"/>'), "line 3 has a GPU outside of a PCI"),
-    "NCCL: no number": (system('<pci class="0x03"/>'), "line 3 has the element 'pci' without"),
-    "NCCL: a bad number": (system('<pci busid="x"/>'), "line 3 has 'x' instead of a PCI bus id"),
+    "NCCL: no bus id": (system('<pci class="0x03"/>'), "line 3 has the element 'pci' without"),
+    "NCCL: a bad bus id": (system('<pci busid="x"/>'), "line 3 has 'x' instead of a PCI bus id"),
     "NCCL: a GPU twice": (
         system(gpu(1, 0) + "\n" + gpu(1, 1)), "line 4 repeats the bus number of another GPU",
     ),
@@ -383,7 +386,7 @@ BAD = {
     "NCCL: a bad count": (
         system(gpu(1, 0, nvlink("0:2:0.0", "0x03", -1))), "line 3 has '-1' instead of a number",
     ),
-    "NCCL: no links": (
+    "NCCL: zero links": (
         system(gpu(1, 0, nvlink("0:2:0.0", "0x03", 0)) + gpu(2, 1, nvlink("0:1:0.0", "0x03", 0))),
         "line 3: the link from '0' to '1' has the capacity 0GBps",
     ),
@@ -399,7 +402,7 @@ BAD = {
     ),
     "NCCL: many CPUs": (system(gpu(1, 0), *[""] * 253), "has more than 253 CPUs of one host"),
     "NCCL: damaged": (system("<pci"), "line 4 is not XML"),
-    "SimGrid: a bomb": (
+    "SimGrid: entities": (
         PLATFORM.replace('.dtd">', '.dtd" [<!ENTITY a "b">]>'), "line 2 declares a document type",
     ),
     "SimGrid: another DOCTYPE": (
@@ -409,11 +412,11 @@ BAD = {
         PLATFORM.replace('<router id="r"/>', '<cluster id="r"/>'),
         "line 5 has the element 'cluster', which is not supported",
     ),
-    "SimGrid: no link": (
+    "SimGrid: an unknown link": (
         PLATFORM.replace('<link id="one"', '<link id="1"'),
         "line 10 uses the link 'one', which the file does not define",
     ),
-    "SimGrid: no node": (
+    "SimGrid: an unknown node": (
         PLATFORM.replace('src="a" dst="r"', 'src="a" dst="s"'),
         "line 10 joins 'a' to 's', which are not both hosts or routers",
     ),
@@ -427,7 +430,7 @@ BAD = {
         PLATFORM.replace('src="r" dst="b"', 'src="r" dst="a"'),
         "line 11 repeats the route from 'r' to 'a'",
     ),
-    "SimGrid: a bus": (
+    "SimGrid: a shared link": (
         PLATFORM.replace('"one"/><link_ctn id="two"/>', '"one"/>'),
         "line 10 uses the link 'one', which routes of other nodes use too",
     ),

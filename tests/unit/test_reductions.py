@@ -147,7 +147,7 @@ def test_two_rows_do_not_allocate_more_memory_than_the_machine_has(
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_three_copies_of_a_reduction_survive_any_dead_link(copies: int) -> None:
+def test_a_reduction_survives_every_single_dead_link_only_with_three_copies(copies: int) -> None:
     """A dead link is in at most two trees, so with three copies one tree has the full sum."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete

@@ -110,7 +110,7 @@ def test_a_fault_that_is_neither_a_node_nor_a_link_is_refused() -> None:
             simulate(plan, faults=[Fault(fault, 2)])  # type: ignore[arg-type]
 
 
-def test_faults_may_come_from_any_iterable_but_a_single_fault_is_refused() -> None:
+def test_faults_may_be_a_set_or_an_iterator_but_a_single_fault_is_refused() -> None:
     plan = build("S4", "broadcast", "greedy")
     missing = simulate(plan, faults={"2134"}).missing
     assert simulate(plan, faults=iter(["2134"])).missing == missing > 0

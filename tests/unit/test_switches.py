@@ -218,7 +218,9 @@ def test_in_an_alltoall_through_a_hub_only_endpoints_have_units() -> None:
 
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", ALONG_TREES)
-def test_no_schedule_beats_the_lower_bounds(collective: Collective, ports: Ports) -> None:
+def test_schedules_on_networks_with_switches_respect_the_lower_bounds(
+    collective: Collective, ports: Ports
+) -> None:
     machine = Machine(Fraction(100), Fraction(1))
     for spec, root in ((SPEC, 0), (SPEC, 3), ("FT4", 5), ("DF1,1", 2), (hub(6).spec, 1)):
         built = schedule(spec, collective, TREE, ports=ports, root=root)

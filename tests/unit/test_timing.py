@@ -222,7 +222,7 @@ def test_times_equal_those_recorded_from_independent_simulators(
 
 
 @BOTH
-def test_times_of_any_size_are_exact(execution: ExecutionModel) -> None:
+def test_times_that_do_not_fit_into_int64_are_exact(execution: ExecutionModel) -> None:
     """Times are multiples of a tick. Times that do not fit into int64 are Python integers."""
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)

@@ -658,7 +658,7 @@ def test_the_page_for_an_unknown_name_has_navigation_and_suggested_links(
     assert f'href="{link}' in response.text or f'action="{link}' in response.text
 
 
-def test_the_explorer_form_redirects_to_the_page_of_any_topology(client: TestClient) -> None:
+def test_the_explorer_form_redirects_to_the_page_of_the_given_topology(client: TestClient) -> None:
     for spec, target in (("P5", "explore/P5"), ("", "explore/S4"), ("//a.b", "explore/%2F%2Fa.b")):
         response = client.get("/explore", params={"spec": spec}, follow_redirects=False)
         assert response.headers["location"] == target
