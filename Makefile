@@ -59,7 +59,7 @@ demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
 JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
 
-test: $(VENV)/.dev ## all that CI runs, in 8 minutes: lint, and the tests with few cases
+test: $(VENV)/.dev ## lint, and the tests with few cases: what CI runs on each Python, in 8 minutes
 	@$(SIDE_BY_SIDE) test-runs test-stores test-alone lint types-service
 
 test-runs: $(VENV)/.chromium # on a Neo4j, a PostgreSQL and a browser

@@ -80,7 +80,7 @@ def test_a_drop_keeps_a_foreign_view_named_like_a_former_view(bare: Engine) -> N
 
 def test_a_view_of_another_program_is_not_replaced(bare: Engine) -> None:
     execute(bare, "create view artifact as select 5 as theirs")
-    with pytest.raises(RejectedError, match="holds a view of another program, 'artifact'"):
+    with pytest.raises(RejectedError, match="holds the view 'artifact', which belongs"):
         migrations.upgrade(bare, Silent())
     assert scalars(bare, "select theirs from artifact") == [5]
 

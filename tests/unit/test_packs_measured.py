@@ -9,7 +9,7 @@ from query_packs import FASTER, SLOW, faster_library
 
 from starcast.queries import find, load_queries
 from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measurements
-from starcast.support.errors import RejectedError
+from starcast.support.errors import InputError, RejectedError
 
 DOCUMENT = {
     "machine": "2 cores",
@@ -47,6 +47,11 @@ def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) 
 def test_without_a_measurement_file_there_are_no_measurements(tmp_path: Path) -> None:
     assert measurements(tmp_path / "measured.json") == Measurements()
     assert measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
+
+
+def test_a_measurement_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        measurements(tmp_path)
 
 
 @pytest.mark.parametrize(

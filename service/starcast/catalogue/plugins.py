@@ -145,10 +145,10 @@ def find_missing(recorded: Provenance) -> list[str]:
 
 
 def require_plugins(noun: str, recorded: Provenance) -> None:
-    """Check that all plug-ins in a provenance are loaded.
+    """Check that loaded plug-ins define all entries in a provenance.
 
     Raises:
-        PluginMissingError: one of the plug-ins is not loaded.
+        PluginMissingError: no loaded plug-in defines one of the entries.
     """
     if missing := find_missing(recorded):
         raise PluginMissingError(

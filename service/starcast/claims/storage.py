@@ -1,6 +1,6 @@
 """Storage of verification runs: evidence and verdicts as PostgreSQL rows.
 
-Every function uses the given session and never commits.
+Functions that are given a session never commit it.
 """
 
 from collections import Counter

@@ -198,7 +198,8 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: For each optional argument, the function that checks the results of a plug-in's function.
+#: For each optional argument of `algorithm` that is a function, a converter of its results. It
+#: also checks them; it is used only for algorithms of plug-ins.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -494,8 +495,8 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     else:
         raise InputError(
             f"'{schedule_id}' is not the id of a schedule",
-            hint="write it as S5:broadcast:multiple:all:segments=4:12345, or in short as"
-            " S5:broadcast:multiple(segments=4)",
+            hint="write an id such as S5:broadcast:multiple:all:segments=4:12345, or its short"
+            " form S5:broadcast:multiple(segments=4)",
         )
     topology = as_topology(spec)
     algorithm = find_algorithm(collective, name, topology)

@@ -184,11 +184,11 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
 
 
 def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Integers:
-    """Replace nodes, in place, by the nodes that inform them within their complete graphs.
+    """Replace each node, in place, by the node of the same complete graph that informs it.
 
-    The nodes of a complete graph differ only at position 1. The centre, number 0, has the symbol
-    ``centre`` there and sends in the rounds 1 to ``own``; the other nodes are numbered from 1 in
-    the order of their symbols.
+    The nodes of a complete graph differ only in the symbol at position 1. The node with the symbol
+    ``centre`` is the centre: it has the number 0, sends in the rounds 1 to ``own``, and must not be
+    one of the given nodes. The other nodes are numbered from 1 in the order of their symbols.
 
     Returns:
         The number of each node in its complete graph.

@@ -55,7 +55,8 @@ _DATA = re.compile(r"data(?:-(\d+))?")
 #: Files that are copied to a new data directory: users, passwords and the server's id, not the
 #: graph.
 _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
-#: The default port of Neo4j Browser, used if the port is free.
+#: The port of Neo4j Browser, used if it is free and neither the settings nor the last start
+#: determine another one.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
@@ -458,7 +459,10 @@ class ClassArchive:
                 _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
     def record(self, home: Path, pid: int, reporter: Reporter) -> None:
-        """Write the second part of the archive (the classes that a server has loaded), if missing.
+        """Write the second part of the archive: the classes that a server has loaded.
+
+        Nothing is written if the first part is missing, the second part exists, the folder is
+        read-only, or an attempt failed recently. Errors are ignored.
 
         Args:
             home: the working directory of the running server.

@@ -173,7 +173,9 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
     if Neo4j.name in running and settings.browser:
         port = Neo4j(home).browser_port
         if port is None or settings.neo4j_http_port not in {None, port}:
-            served = "without Neo4j Browser" if port is None else f"with Neo4j Browser on {port}"
+            served = (
+                "without Neo4j Browser" if port is None else f"with Neo4j Browser on port {port}"
+            )
             raise InputError(f"the embedded Neo4j is already running {served}", hint=restart)
 
 

@@ -208,7 +208,7 @@ def find_root(topology: Topology, root: str | None) -> int:
 
     Raises:
         InputError: ``root`` is not a node of the topology, or is a switch.
-        LimitError: ``root`` is `CENTRE`, and the topology has too many nodes to find its centre.
+        LimitError: ``root`` is `CENTRE`, and finding the centre takes too many searches.
     """
     if root is None:
         return 0

@@ -379,7 +379,8 @@ class ChunkExecution:
         """Return the contents of the chunks at the given places.
 
         Raises:
-            RejectedError: a chunk is empty, or the block has not waited for the chunk's writer.
+            RejectedError: a chunk is empty, or the thread block has waited for none of the chunk's
+                writers.
         """
         units = []
         for place in places:

@@ -199,7 +199,7 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
         if not re.fullmatch(STORED_NAME, given.construction):
             raise InputError(
                 f"the forest {given.id} cannot be stored under the name {given.construction!r}",
-                hint="use a name of lower-case letters, digits and hyphens: "
+                hint="use a lower-case letter and then lower-case letters, digits or hyphens: "
                 "Forest(..., construction='mine')",
             )
         if given.id in checked:

@@ -340,6 +340,7 @@ def measurements(file: Path | None = None) -> Measurements:
     If the file does not exist, return measurements without any query.
 
     Raises:
+        InputError: the operating system cannot read the file.
         RejectedError: the file is invalid.
     """
     path = file or data_folder("queries") / "measured.json"
@@ -348,7 +349,9 @@ def measurements(file: Path | None = None) -> Measurements:
     # The query packs can still be used if they were copied without this file.
     except FileNotFoundError:
         return Measurements()
-    except (OSError, pydantic.ValidationError):
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except pydantic.ValidationError:
         raise RejectedError(
             f"{path} is not a valid measurement file",
             hint="run 'python -m benchmarks packs --write'",

@@ -131,7 +131,7 @@ def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np
 
     The pairs (u, v) and (v, u) are in the same orbit, because the inequalities in the docstring of
     this module use only the product y_u y_v. All pairs (u, u) must be in a single orbit, that is,
-    the automorphisms must map any node to any other node.
+    the automorphisms and their products must map any node to any other node.
 
     Returns:
         int64 ``[N, N]``.

@@ -110,10 +110,11 @@ class Proof:
 
     def __post_init__(self) -> None:
         # A second solver leaves no proof that could be checked again.
-        has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
-        if has_proof == (self.format == "second solver"):
+        needs_proof = self.format != "second solver"
+        if (bool(self.proof_sha256), self.proof_bytes > 0) != (needs_proof, needs_proof):
+            needed = "needs" if needs_proof else "must not have"
             raise ValueError(
-                f"the format {self.format} contradicts the SHA-256 or the length of the proof"
+                f"the format {self.format} {needed} the SHA-256 and the length of a proof"
             )
 
 

@@ -276,7 +276,8 @@ class CongestionTrees(EdgeDisjointTrees):
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: Maximum number of attempts on a quotient whose partitions turn out to be invalid on the topology.
+#: Maximum number of partitions of a quotient that are tried one after another, as long as each
+#: turns out to be invalid on the topology.
 _REPEATS = 10
 
 

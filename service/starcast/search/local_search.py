@@ -202,7 +202,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Change the last rounds of the tree for a number of steps, or until all nodes are informed.
+    """Change the last rounds of the tree in at most ``steps`` steps; stop if all are informed.
 
     Returns:
         The number of uninformed nodes.

@@ -25,9 +25,9 @@ LARGEST = 10**30
 #: for which the algorithm's closed form gives the shortest time. ``degree`` is the degree of the
 #: topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the centre as root, which is the node with the smallest distance to its furthest
-#: node. The word keeps this meaning even if a node has the label ``centre``; users specify such a
-#: node by rank.
+#: The word for the centre as root: the endpoint with the smallest distance to its furthest
+#: endpoint. The word keeps this meaning even if a node has the label ``centre``; users specify such
+#: a node by rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1

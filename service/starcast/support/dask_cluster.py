@@ -54,8 +54,8 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
     Raises:
         InputError: the address is invalid, or Dask is not installed.
         UnavailableError: no scheduler answers at the address, or the scheduler has no workers.
-        RejectedError: starcast cannot be imported on a worker, or the versions of starcast, Python,
-            numpy or Dask on a worker and in this process differ.
+        RejectedError: starcast cannot be imported on a worker; or a worker and this process have
+            different source files or versions of starcast, or versions of Python, numpy or Dask.
     """
     parsed = _ADDRESS.fullmatch(address)
     if parsed is None or not 0 < int(parsed[3]) < 65536:

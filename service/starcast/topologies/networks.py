@@ -46,8 +46,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Approximate maximum number of directed links that all searches for a diameter together may
-#: follow, which takes some seconds.
+#: Approximate limit on the number of directed links that all searches for a diameter together
+#: follow. Following so many links takes some seconds.
 _MAX_FOLLOWED = 10**8
 
 #: The largest allowed least common multiple of a network's capacities. The simulator divides the

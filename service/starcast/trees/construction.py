@@ -284,7 +284,7 @@ def forest_from_id(forest_id: str) -> Forest:
     if not 2 <= len(parts) <= 3:
         raise InputError(
             f"'{forest_id}' is not the id of a forest",
-            hint="write it as S5:multiple:12345, or in short as S5:multiple",
+            hint="write an id such as S5:multiple:12345, or its short form S5:multiple",
         )
     spec, construction, *root = parts
     return forest(spec, construction, root[0] if root else 0)

@@ -98,9 +98,9 @@ def list_forests(spec: str) -> list[tuple[str, str]]:
 
 
 def list_schedules(spec: str) -> list[tuple[str, str]]:
-    """Return the id and short name of a schedule for each algorithm, with default arguments.
+    """Return the id and short name of a schedule for each algorithm that needs no arguments.
 
-    The root is the node of rank 0.
+    Each schedule has the default arguments and port model; its root is the node of rank 0.
     """
     topology = parse_topology(spec)
     entries = []

@@ -337,6 +337,8 @@ def _examine_nodes(
 ) -> bool:
     """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
+    An exception is a node whose parent does not have the potential that is smaller by 1.
+
     Args:
         blocks: the formulas of the forest.
         tables: the look-up tables.

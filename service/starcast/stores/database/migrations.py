@@ -262,8 +262,8 @@ def check_owner(connection: Connection) -> str | None:
     # same name as one of these views belongs to another program, and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
-            f"the schema {schema} of the database '{connection.engine.url.database}' holds a view"
-            f" of another program, '{min(taken)}'",
+            f"the schema {schema} of the database '{connection.engine.url.database}' holds the view"
+            f" '{min(taken)}', which belongs to another program",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
     return revision

@@ -327,13 +327,13 @@ def _is_ours(label: Label) -> str:
 
 
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
-    """Delete nodes and relationships whose properties name an artifact that does not exist.
+    """Delete nodes and relationships whose properties name an artifact that is not in ``known``.
 
-    Such elements are left over from manual edits, or from artifacts that PostgreSQL no longer
-    records, such as those on a network that an older backup does not contain. Relationships of
-    starcast's types between nodes of topologies are deleted even if they name no artifact. Only
-    nodes with starcast's properties are deleted, because a node that has only the label may belong
-    to another program.
+    Such elements remain after manual edits, or if PostgreSQL no longer records their artifact, for
+    example after the restore of a backup that is older than the artifact. Relationships of
+    starcast's types between nodes with the label ``Node`` are deleted even if they name no
+    artifact. Only nodes with starcast's properties are deleted, because a node that has only the
+    label may belong to another program.
 
     Args:
         graph: the database.

@@ -49,7 +49,7 @@ def list_queries(
     paging: PagingParameter,
     search: SearchParameter = None,
 ) -> Page[models.QueryName]:
-    """List the queries of all packs."""
+    """List the valid queries of all packs, or those that match a search."""
     rows = [query_row(query) for query in service.library().search(search)]
     return paging.respond(models.QueryName, rows)
 
