@@ -243,7 +243,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     for other, words in (
         ({"neo4j_port": postgres_port + 1}, "already running on port"),
         ({"neo4j_port": neo4j_port, "postgres_port": neo4j_port}, "cannot have the same port"),
-        ({"browser": True, "neo4j_http_port": http_port + 1}, "with Browser on port"),
+        ({"browser": True, "neo4j_http_port": http_port + 1}, "with Neo4j Browser on port"),
     ):
         with pytest.raises(InputError, match=words):
             stack.up(own.model_copy(update=other), Silent())
