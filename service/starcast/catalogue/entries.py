@@ -228,6 +228,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         noun: the noun for an entry in messages, such as ``construction``.
 
     Example:
+        >>> from starcast.trees.construction import CONSTRUCTIONS
         >>> CONSTRUCTIONS.find("greedy").source
         'Tseng & Sheu 1997, Def. 1'
     """

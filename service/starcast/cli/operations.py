@@ -142,7 +142,7 @@ def command(
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
     Example:
-        >>> command(app, "drop", Lab.drop, kind="forest")
+        >>> command(typer.Typer(), "drop", Lab.drop, kind="forest")
     """
     # The lab is opened as the class that defines the operation: the complete `Lab` would import the
     # modules of all operations.

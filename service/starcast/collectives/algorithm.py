@@ -320,7 +320,7 @@ def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
 
     Example:
         >>> [algorithm.name for algorithm in algorithms("alltoall")]
-        ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint']
+        ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint', 'greedy']
     """
     chosen = [name for name in REGISTRIES if collective in (None, name)]
     return tuple(algorithm for name in chosen for algorithm in REGISTRIES[name].values())

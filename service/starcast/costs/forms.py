@@ -301,6 +301,7 @@ def closed_form(
             defined on the topology; or the links have different capacities or latencies.
 
     Example:
+        >>> from starcast import costs
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
         >>> costs.closed_form("S5", "broadcast", "greedy", "all", Fraction(1000), machine).time
         Fraction(6600, 1)

@@ -411,6 +411,7 @@ def lower_bound(
         InputError: an argument is invalid.
 
     Example:
+        >>> from starcast import costs
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
         >>> costs.lower_bound("S5", "broadcast", "all", Fraction(1000), machine).time
         Fraction(600, 1)
@@ -472,6 +473,7 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     flows, at least one for each node.
 
     Example:
+        >>> from starcast import costs
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
         >>> costs.bottleneck_cut("S4", Fraction(3), machine).time
         Fraction(23, 1)

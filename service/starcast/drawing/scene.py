@@ -491,6 +491,7 @@ def convert(picture: str, form: PictureFormat) -> bytes:
         InputError: the package that converts drawings is not installed.
 
     Example:
+        >>> from starcast.drawing import draw_topology
         >>> convert(draw_topology(topology("S4")), "pdf")[:4]
         b'%PDF'
     """

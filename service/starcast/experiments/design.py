@@ -81,7 +81,9 @@ class Grid:
         LimitError: the values have more than `MAX_POINTS` combinations.
 
     Example:
-        >>> Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1024}).points()
+        >>> axes = {"topology": ["S4", "S5"], "algorithm": "multiple", "message_bytes": 1024}
+        >>> len(Grid(axes).points())
+        2
     """
 
     axes: Mapping[str, Any]

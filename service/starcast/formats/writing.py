@@ -250,8 +250,9 @@ def export(
         UnavailableError: the format needs a library that is not installed.
 
     Example:
+        >>> from pathlib import Path
         >>> export(topology("S4"), "s4.graph", "metis")
-        >>> open("s4.graph").read().splitlines()[1]
+        >>> Path("s4.graph").read_text().splitlines()[1]
         '24 36'
     """
     options = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}

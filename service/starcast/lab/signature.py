@@ -158,6 +158,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
         InputError: no member has this value.
 
     Example:
+        >>> from starcast.support.vocabulary import Layout
         >>> choose(Layout, "levels", "layout")
         <Layout.LEVELS: 'levels'>
     """

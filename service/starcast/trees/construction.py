@@ -184,7 +184,7 @@ def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Return the names of all constructions, or of the constructions defined on a topology.
 
     Example:
-        >>> constructions("Q4")
+        >>> constructions("Q4")[:2]
         ('binomial', 'edge-disjoint-binomial')
     """
     if topology is None:
