@@ -14,8 +14,8 @@ from starcast import forest, topology
 from starcast.trees import plain_constructions
 
 COPY = "copy the same bytes"
-#: The largest n for each library in the growth table; SageMath is also measured on S8.
-LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 7, "numpy": 9, "starcast": 10}
+#: The largest n for each library in the growth table.
+LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 8, "numpy": 9, "starcast": 10}
 
 
 def figures() -> Iterator[Figure | Growth]:
@@ -54,7 +54,7 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
     if n == min(range(4, 11)):
         works["SageMath"]()  # imports SageMath, which takes seconds
     for name, work in works.items():
-        if n <= LIMITS[name] or (name == "SageMath" and n == 8):
+        if n <= LIMITS[name]:
             yield name, seconds(work, repeats=1 if n >= 8 and name != "starcast" else 3)
 
 

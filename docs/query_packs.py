@@ -83,8 +83,8 @@ order (`expression AS name`): `query check` asks the server for them, and a quer
 is refused when it runs. Two packs cannot have the same name.
 
 The topologies, forests and schedules that parameters name must be stored and complete. A parameter
-`topology` also accepts the name of a stored network without its digits, if the name is unique; an
-id of a forest or schedule may begin with this name.
+`topology` also accepts the name of a stored network, such as `mine` for `mine-3fa2c1`, if only one
+stored network has this name; an id of a forest or schedule may begin with it.
 [Schema](schema.md) shows how statements use the indexes. The queries about complete forests read
 each edge once. The sizes of subtrees (`TREE_EDGE.subtree_nodes`) are stored because they make four
 of the queries four to a hundred times as fast. No other property was found that gains a factor of

@@ -82,7 +82,7 @@ def run_page(
     blocks = read_blocks(page)
     commands = {_command(line) for block in blocks for line in block.text.splitlines()}
     if missing := set(omitted) - commands:
-        raise SessionError(f"these commands are omitted, but not in the page: {missing}")
+        raise SessionError(f"the page lacks commands that should be omitted: {missing}")
     records = folder / ".records"
     records.mkdir()
     script = []

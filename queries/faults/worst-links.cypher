@@ -3,8 +3,8 @@
 //     per tree that no longer reaches them?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by the
-//     labels of their ends
+//   limit (int >= 1, default 10): maximum number of links to list; of links that cut off the same
+//     number, those whose ends have the lowest ranks
 // columns:
 //   lower (node): end of lower rank
 //   port: port of the lower end that leads to the higher end

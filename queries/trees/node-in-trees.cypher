@@ -1,6 +1,6 @@
 // title: A node in every tree
-// question: What are the level, the parent, the children and the subtree of a node in each tree of
-//     a forest?
+// question: What are the level, the parent, the children and the size of the subtree of a node in
+//     each tree of a forest?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the node

@@ -58,7 +58,7 @@ def reset(home: Home, *, with_tables: bool) -> None:
 def test_the_command_up_creates_tables_and_roles_without_superuser_rights(home: Home) -> None:
     reporter = Recorder()
     reset(home, with_tables=False)
-    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
+    with pytest.raises(UnavailableError, match="the role starcast_writer is missing") as missing:
         embedded_store(home.root)
     assert missing.value.hint == "run 'starcast up', which creates the role"
     prepare_store(home, reporter)

@@ -388,9 +388,10 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     else:
         if given.family not in FAMILIES or not all(isinstance(each, int) for each in levels):
             raise InputError(
-                f"the sizes need one of the families {', '.join(FAMILIES)}, and the largest n of"
-                " each level",
-                hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or lists',
+                f"sizes with a family need one of {', '.join(FAMILIES)}, and the largest n of each"
+                " level",
+                hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or list'
+                " the topologies of each level without a family",
             )
         sizes = family_sizes(**given.model_dump(exclude={"only"}))
     for spec in (*sizes.beyond, *sizes.deep, *given.omit):

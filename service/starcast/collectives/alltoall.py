@@ -473,9 +473,8 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"the number of idle steps that the opening leaves in each dimension is {idle_cells},"
-            " but the number of message groups (for full necklaces) that can fill them is only"
-            f" {len(length)}"
+            f"the opening leaves {idle_cells} idle steps in each dimension, but there are only"
+            f" {np.count_nonzero(early)} groups of messages to fill them"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 

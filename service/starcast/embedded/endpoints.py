@@ -99,8 +99,8 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
         is_missing = not file.exists()
     if is_missing:
         raise UnavailableError(
-            f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
-            hint="run 'starcast up', which creates the role",
+            f"the password of the role {ROLE_NAMES[role]} is missing in {stack_home.root}",
+            hint="run 'starcast up', which creates it",
         )
     password = stack_home.password(file.name)
     return URL.create(_DRIVER, ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE)

@@ -448,7 +448,7 @@ def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]
                 reason = _explain_sharing(graph, step, first_tree[step], apart)
                 return {"tree": number, "node": graph.label(end), "why": reason}
             first_tree[step] = number
-    raise AssertionError(f"the paths to {end} share a node or link")
+    raise AssertionError(f"the paths to rank {end} share no node or link")
 
 
 def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) -> str:

@@ -202,7 +202,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
 
 def _no_scheduler(address: str) -> UnavailableError:
     return UnavailableError(
-        f"no Dask scheduler answers at {address} within {PATIENCE} s",
+        f"no Dask scheduler answers at {address}",
         hint="start one with 'dask scheduler', and use the address that it prints",
     )
 

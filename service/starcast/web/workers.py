@@ -9,6 +9,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -107,15 +108,23 @@ class _Worker:
 
     def wait(self) -> None:
         """Wait until the process has started and has imported the modules for computations."""
+        late = UnavailableError(
+            f"a worker process did not start within {START_SECONDS:g} s",
+            hint="try again when the machine is less busy",
+        )
         try:
-            self._result(self._started, START_SECONDS)
+            self._result(self._started, START_SECONDS, late)
         except Exception:
             self.kill()  # a killed worker is replaced; otherwise all later requests would fail too
             raise
 
     def run(self, function: Callable[[], Any], seconds: float) -> Any:
         """Call a function in the worker process, and kill the process at the time limit."""
-        return self._result(self._submit(function), seconds)
+        late = LimitError(
+            f"the computation took longer than {format_value(seconds)} s",
+            hint="request a smaller topology or fewer units, or use the command line",
+        )
+        return self._result(self._submit(function), seconds, late)
 
     def kill(self) -> None:
         """Kill the process, which makes a running call fail."""
@@ -128,17 +137,14 @@ class _Worker:
         except RuntimeError:  # the executor was shut down
             raise _stopping() from None
 
-    def _result(self, future: Future[Any], seconds: float) -> Any:
-        try:
-            return future.result(seconds)
-        except TimeoutError:
-            if future.done():  # the function itself raised this error
-                raise
+    def _result(self, future: Future[Any], seconds: float, late: StarcastError) -> Any:
+        # `future.result(seconds)` would raise the same error at the time limit as a function that
+        # raises a TimeoutError.
+        if not futures.wait([future], seconds).done:
             self.kill()
-            raise LimitError(
-                f"the computation took longer than {format_value(seconds)} s",
-                hint="request a smaller topology or fewer units, or use the command line",
-            ) from None
+            raise late
+        try:
+            return future.result()
         except CancelledError:
             raise _stopping() from None
         except WorkerKilledError:
