@@ -62,7 +62,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
+    """Build the alltoall of Fragopoulou & Akl 1993, Rule 9: one group of messages per necklace."""
     return _serve_necklaces(topology, "near-balanced", 1)
 
 
@@ -74,7 +74,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Draft:
-    """Build the alltoall of Rule 10 along the perfectly balanced trees (Def. 15), for n >= 3.
+    """Build the alltoall of Fragopoulou & Akl 1993, Rule 10, along the perfectly balanced trees.
 
     Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
     destination, a necklace of p nodes is served by M p/(n-1) groups.
@@ -88,7 +88,11 @@ def _build_perfectly_balanced(
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    """Build the one-port alltoall of section 8: one message at a time, nearest nodes first."""
+    """Build the one-port alltoall of Fragopoulou & Akl 1993, section 8.
+
+    Each source sends a message only after its previous message has arrived. The messages for the
+    nearest nodes go first.
+    """
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
     length = forest.levels()[units.tree, units.destination].astype(np.int64)
@@ -101,10 +105,10 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
     """Return the schedule that sends the messages to each necklace in groups.
 
-    A node in k trees receives its M messages in M/k groups of k messages: group j, counted from 0,
-    has the messages jk to jk + k-1. A group leaves when the previous group has arrived. Necklaces
-    are served in the order of their distance, and necklaces at the same distance in the order of
-    their lowest rank.
+    If a node is in k trees, its M messages are divided into M/k groups of k messages. Group j,
+    counted from 0, has the messages jk to jk + k-1. A group leaves when the previous group has
+    arrived. Necklaces are served in the order of their distance, and necklaces at the same distance
+    in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -237,10 +241,10 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return, for each word, the steps in which its message crosses the dimensions.
 
-    This is list scheduling: in each step, each dimension is crossed by one of the words that must
-    cross it next, namely by the word with the most remaining dimensions (the first such word on
-    ties). A word waits for only one dimension at a time. So serving the dimensions one by one gives
-    the same result as serving the words by the number of their remaining dimensions.
+    This is list scheduling. In each step, several words may have the same next dimension. Only one
+    of them crosses it: the word with the most remaining dimensions (the first such word on ties). A
+    word waits for only one dimension at a time. So serving the dimensions one by one gives the same
+    result as serving the words by the number of their remaining dimensions.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -287,7 +291,8 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
     """Return, for each symbol, the maximum number of cycles that can have the symbol as entry.
 
     A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
-    These maxima ensure that no dimension is crossed more often than the rounded-up mean.
+    These maxima ensure that no dimension is crossed more often than the mean number of crossings
+    per dimension, rounded up.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -340,7 +345,7 @@ class FullNecklaces(NamedTuple):
     Paths are sorted by distance, then by node.
 
     Attributes:
-        length: int64 ``[necklaces]``, the distances, ascending.
+        length: int64 ``[necklaces]``, the length of each path, ascending.
         nodes: int32 ``[diameter + 1, necklaces]``, the node reached after each hop, starting with
             the root; column k is valid up to row ``length[k]``.
         dimensions: uint8 ``[diameter, necklaces]``, the dimension crossed in each hop.
@@ -373,7 +378,7 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return a shortest path to each full necklace of S_n, taken from the near-balanced tree."""
+    """Return, for each full necklace, the path to its smallest node in the near-balanced tree."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
@@ -463,7 +468,7 @@ def _group_begins(
 ) -> NDArray[np.int64]:
     """Return, for each group of messages, the step s such that hop h takes place in step s + h.
 
-    The exception is hop 1 of the groups that cross their first dimension in the opening.
+    The groups in ``early`` are an exception: their hop 1 takes place in the opening.
 
     Args:
         length: the number of hops of each group.

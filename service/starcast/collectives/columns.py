@@ -281,8 +281,8 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The decimals of an integer such as 1.0, which is the form in which data frames with empty cells
-#: write integers.
+#: The decimals of an integer that is written as 1.0. Data frames with empty cells write integers in
+#: this way.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
@@ -362,7 +362,7 @@ class _Reader:
                 if not any(row):
                     continue
                 if len(row) == len(names) + 1 and not row[-1]:
-                    del row[-1]  # after a separator at the end of the line
+                    del row[-1]  # the empty value after a separator at the end of the line
                 if len(row) != len(names):
                     raise self._fail(
                         f"has {pluralize(len(row), 'value')} for {len(names)} columns",

@@ -1,7 +1,7 @@
-"""One-port broadcasts: optimal ones from records, and those that inform substars by doubling.
+"""One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
 
-**Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
-These broadcasts are rooted at the identity and translated to other roots.
+**Optimal** broadcasts are records, that is, search results that come with starcast. They are proven
+optimal. Their root is the identity; for other roots, they are translated.
 
 **Substar doubling** on S_{n,k} informs larger and larger substars. The proof is in
 docs/records/one-port-broadcast.md. The substar A_j has the nodes that agree with the root at the
@@ -104,11 +104,11 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return a number whose binary logarithm, rounded down, is the number of earlier doublings.
+    """Return x such that floor(log2(x)) doublings precede the round that informs node ``number``.
 
     Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
-    sends. In each later round, the number of informed nodes except the centre doubles. An earlier
-    doubling is such a round before the round in which node ``number`` is informed.
+    sends. Each later round is a *doubling*: in this round, the number of informed nodes except the
+    centre doubles.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -153,7 +153,7 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace, in place, newly informed nodes of a substar by the nodes that inform them.
+    """Replace each node, in place, by the node that informs it in substar doubling.
 
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at

@@ -271,7 +271,10 @@ def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, se
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; without translations, the rounded-up mean."""
+    """Return the number of rows per source.
+
+    On topologies without translations, the result is the mean over all sources, rounded up.
+    """
     sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 
@@ -284,7 +287,8 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    # The i-th units of all sources have different destinations, so that fewer wait for one link.
+    # The i-th units of all sources have different destinations, so fewer units wait for the same
+    # link.
     chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

@@ -1,7 +1,8 @@
 """Choose, step by step, which unit crosses which link in a greedy schedule.
 
-The functions are compiled if numba is installed, and run as Python functions otherwise. Both ways
-give the same rows: all numbers are integers, and the random numbers come from `draw`.
+The functions are compiled if numba is installed, and run as Python functions otherwise. The rows
+are the same in both cases, because all numbers are integers and the random numbers come from
+`draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender has and its receiver lacks, if there is one, and no unit goes twice to the same receiver. A
@@ -27,7 +28,8 @@ _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The weights of one-port matchings are fractions times this number, rounded down to integers.
+#: The factor by which the fractional weights of one-port matchings are multiplied before they are
+#: rounded down to integers.
 _SCALE = 4096
 #: The number of units in an int64 of `Holdings`, small enough that no such integer is negative.
 _BITS = 62
@@ -563,7 +565,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the furthest destination among those that wait for a link, else -1.
+    """Return a unit with the furthest destination among those that wait for a link; -1 if none.
 
     The link leaves ``node`` through the port with the index ``slot``.
     """

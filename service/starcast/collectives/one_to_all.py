@@ -52,7 +52,8 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        packets: whether a link may carry several units per step; by default if trees share a link.
+        packets: whether a link may carry several units per step; by default, True only if two trees
+            share a directed link.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -318,7 +319,10 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return why messages cannot be divided equally among perfectly balanced trees, or None."""
+    """Return why messages cannot be divided equally among the trees; None if they can.
+
+    The trees are the perfectly balanced trees.
+    """
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None
@@ -329,7 +333,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     )
 
 
-#: The smallest n with perfectly balanced trees, because in S_2 there is nothing to rotate
+#: The smallest n for which perfectly balanced trees are defined. In S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p

@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
     Attributes:
         amount: the number of start-ups, or of messages that one link or node has to carry.
-        reason: the reason for the bound, as a noun phrase that cites the source.
+        reason: the reason for the bound, as a noun phrase.
     """
 
     amount: Fraction

@@ -1,4 +1,4 @@
-"""The cost formula (closed form) of every algorithm, and the optimal number of pieces.
+"""The cost formulas (closed forms) of algorithms, and the optimal number of pieces.
 
 Pieces are the segments or messages into which an algorithm splits a message.
 """
@@ -106,10 +106,10 @@ def _symbol_rounds(n: int) -> int:
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
-    """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
+    """Return the cost formula of an allgather along C link-disjoint Hamiltonian cycles.
 
-    On N nodes, the allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1)
-    transmissions.
+    On N nodes with M messages each, the allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C),
+    and M N(N-1) transmissions.
     """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)

@@ -526,8 +526,9 @@ _REFERENCES = {
 }  # fmt: skip
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
-#: By family: the number of the table in Fragopoulou & Akl 1993 for one copy, and of the table in
-#: Fragopoulou & Akl 1996 for broadcasts and for several copies.
+#: For each topology family, the numbers of the tables with bounds on steps. The first is a table of
+#: Fragopoulou & Akl 1993, for one copy; the second is a table of Fragopoulou & Akl 1996, for
+#: broadcasts and for several copies.
 _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 

@@ -221,7 +221,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
 
 
-# Algorithms without segments that Tables 1 and 2 of the same paper cite (sections 6.1 and 6.2)
+# Algorithms without segments that Tables 1 and 2 of Tseng & Sheu 1997 cite (sections 6.1 and 6.2)
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:

@@ -37,7 +37,7 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
-#: Number of positions whose fixed points are counted by a single table lookup.
+#: Number of positions for which a single table lookup counts the symbols at home.
 TRIPLE = 3
 
 
@@ -77,8 +77,8 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # If m is small, some of the six positions do not exist. They add no fixed points, so the gains
-    # are the same for all indices of these positions.
+    # If m is small, some of the six positions do not exist. No symbol is at home there, so the
+    # table has the same value for all indices of these positions.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -357,15 +357,17 @@ def distance(n: int, x: Array, home: Array) -> int:
 def fill_distances(
     n: int, m: int, x: Array, others: Array, tables: Tables, home: Array, out: Array
 ) -> None:
-    """Write the distances from the nodes of a row to the hub into ``out``, as in `distance`.
+    """Write the distance from each node of a row to the hub (see `distance`) into ``out``.
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those through free
     positions. The latter are the cycles of the permutation of the free symbols, composed with the
-    exits; `Tables.cycles` counts them. The parameters are those of
-    `fill_greedy`, and ``tables``. Here ``home`` contains the symbols' positions in the hub.
+    exits; `Tables.cycles` counts them.
+
+    The parameters are those of `fill_greedy`, and the look-up tables. Here ``home`` contains the
+    symbols' positions in the hub.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -383,8 +385,8 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the number of fixed symbols is looked up for three positions at a time, because a table
-    # for all free positions would not fit into the cache.
+    # Twice the number of symbols at home is looked up for three positions at a time, because a
+    # table for all free positions would not fit into the cache.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):

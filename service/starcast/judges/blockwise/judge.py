@@ -452,7 +452,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return packed counters with the count 1 for the given port; 0 if the port does not exist.
+    """Return packed counters in which the given port has the value 1; 0 if the port does not exist.
 
     The counters of a node's ports, with 4 bits each, are packed into a 64-bit integer. A counter is
     the number of trees that use the port.
@@ -470,7 +470,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links of some nodes, all of which have the same counters, to a histogram of loads.
+    """Add the links to several nodes, which have equal counters, to a histogram of loads.
 
     At index i, the histogram has the number of links that i trees use.
 

@@ -226,7 +226,7 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 def _occurred_before(step: Integers, port: Integers) -> Mask:
     """Return which rows of a symmetric schedule have the step and port of an earlier row.
 
-    The translations of such rows to other sources use the same directed link in one step.
+    If all sources send, two rows with the same step and port use the same directed links.
     """
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
