@@ -14,9 +14,9 @@ The links that a message crosses are of two kinds: *ordered* links, n-1 per step
 The senders of the last links have the message as soon as all ordered links are crossed, so the last
 links may be crossed in any order. With M messages, the ordered links come first, one message after
 another. Then the last links of all messages follow together, and each step crosses at most one link
-of each dimension. In its last step a single message leaves one dimension unused, dimension n. The
-next message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1))
-steps for every M, which is the minimum.
+of each dimension. In the last step of a single message, one dimension is unused: dimension n. The
+next message is rotated, so it leaves another dimension unused. So M messages take
+ceil(M(n!-1)/(n-1)) steps for every M, which is the minimum.
 
 **In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
 (LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.

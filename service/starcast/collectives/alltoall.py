@@ -165,9 +165,9 @@ class Opening(NamedTuple):
         words: the paths to these nodes, sorted by node, then by message.
         steps: for each word, the steps, numbered from 1, in which it crosses its dimensions.
         length: T_s, the number of first steps; 0 if there are no words.
-        idle: int64 ``[n-1, a]``, for each of the dimensions 2..n, the first a steps in which no
-            word crosses this dimension. Here a = T_s - ceil(h / (n-1)), where h is the number of
-            hops of all words.
+        idle: int64 ``[n-1, c]``, for each of the dimensions 2..n, the first c steps in which no
+            word crosses this dimension. The number c is T_s - ceil(h / (n-1)), where h is the
+            number of hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -312,7 +312,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return idle cells of the opening: for each dimension, steps in which no word crosses it.
+    """Return, for each dimension, the first steps of the opening in which no word crosses it.
 
     Args:
         n: the number of symbols.
@@ -321,8 +321,7 @@ def _idle_steps(
         length: the number of steps of the opening.
 
     Returns:
-        int64 ``[n-1, idle cells]``: the first idle steps of each dimension, the same number of
-        steps for every dimension.
+        int64 ``[n-1, steps]``: the same number of steps for each of the dimensions 2..n.
     """
     busy = {
         cell
@@ -340,7 +339,7 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """For each full necklace (of n-1 nodes), the path to its smallest node.
+    """For each full necklace (of n-1 nodes), the path to its node of lowest rank.
 
     Paths are sorted by distance, then by node.
 
@@ -378,7 +377,7 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return, for each full necklace, the path to its smallest node in the near-balanced tree."""
+    """Return the near-balanced tree's path to the node of lowest rank in each full necklace."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
@@ -404,7 +403,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
     Args:
         topology: the star graph.
-        full: the paths to the smallest nodes of full necklaces.
+        full: the path to one node of each full necklace.
         messages: the number of messages per node in this round.
         total: the number of messages per node in all rounds; the unit numbers depend on it.
     """

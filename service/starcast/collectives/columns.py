@@ -195,7 +195,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         return np.asarray(ranks, dtype=np.int64)[label_of]
     if name == "combine" and array.dtype.kind == "b":
         array = array.astype(np.int64)
-    # An empty list has the dtype float64.
+    # NumPy converts an empty list to an array of dtype float64.
     array = checked_column(name, array if array.size else array.astype(np.int64))
     least = 1 if name == "step" else 0
     most = 1 if name == "combine" else int(np.iinfo(DTYPES[name]).max)

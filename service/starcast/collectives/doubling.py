@@ -10,11 +10,11 @@ round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
 
 * Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
   exactly once.
-* Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
-  across port i if r_j is at its position i >= 2; otherwise both are in the same complete graph.
-  Each newly informed node first informs some nodes of its complete graph, and then its neighbours
-  across the ports 2..j-1. Meanwhile the informed nodes of each complete graph inform the remaining
-  nodes of the graph.
+* Each other node of A_j outside A_{j-1} has exactly one newly informed neighbour. If r_j is at
+  position i >= 2 of the node, the neighbour is across port i. Otherwise, the neighbour is in the
+  same complete graph as the node. Each newly informed node first informs some nodes of its complete
+  graph, and then its neighbours across the ports 2..j-1. Meanwhile the informed nodes of each
+  complete graph inform the remaining nodes of the graph.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -23,8 +23,8 @@ with the last symbol of that substar. Meanwhile the number of informed nodes dou
 These nodes then send to the other substars over the last port. After that each substar broadcasts
 on its own.
 
-**Optimal substars** does the same until the substars are small enough (n <= 9) for a recorded
-broadcast that is proven optimal. Each substar then executes this broadcast.
+**Optimal substars** divides S_n in the same way, but only until the substars are small enough (n <=
+9) for a recorded broadcast that is proven optimal. Each substar then executes this broadcast.
 """
 
 from collections.abc import Mapping

@@ -40,7 +40,9 @@ _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The tree of each copy, sorted by message; arrays are int64 ``[messages * copies]``.
+    """The assignment of copies to trees; each array is int64 ``[messages * copies]``.
+
+    Copies are sorted by message.
 
     Attributes:
         message: the number of each copy's message, from 0.

@@ -42,7 +42,8 @@ from starcast.topologies import Topology, memory
 if TYPE_CHECKING:
     from starcast.collectives.matching import FoundRows
 
-#: The maximum number of attempts to build one schedule, and of rows in all attempts together.
+#: The maximum number of attempts to build one schedule. With more than one attempt, all attempts
+#: together build at most `_ATTEMPTED_ROWS` rows.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
 #: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
@@ -55,7 +56,9 @@ _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 def _best_rows(
     prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
 ) -> "FoundRows":
-    """Build a schedule several times; return the rows of the schedule with the fewest steps.
+    """Build a schedule one or more times; return the rows of the schedule with the fewest steps.
+
+    Large schedules are built only once.
 
     Args:
         prepare: returns the function that appends the steps of one schedule.

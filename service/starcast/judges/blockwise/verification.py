@@ -40,8 +40,9 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, for formulas that are evaluated for whole rows and for formulas
-#: that are evaluated node by node. A task of this size takes some seconds.
+#: Number of tree edges per task. The first number is for formulas that are evaluated for whole
+#: rows, the second for formulas that are evaluated node by node. A task of this size takes some
+#: seconds.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000

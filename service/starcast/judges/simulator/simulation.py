@@ -336,7 +336,7 @@ class Simulation:
         return list(zip(links, links, self.packet_sizes.tolist(), strict=True))
 
     def list_steps(self) -> dict[str, NDArray[np.int64]]:
-        """Return the steps with their links used and largest packets, as columns by name."""
+        """Return the links used and the largest packet of each step, as columns by name."""
         return {
             "step": np.arange(1, self.steps + 1),
             "links_used": self.links_used,
