@@ -207,6 +207,8 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
     """Return an entry (a symbol) for each cycle; symbol s occurs at most ``capacity[s]`` times.
 
+    The path to a node enters each cycle of the node at one symbol, the entry.
+
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.
 
@@ -240,6 +242,8 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return, for each word, the steps in which its message crosses the dimensions.
+
+    A word is the sequence of the dimensions on a message's path.
 
     This is list scheduling. In each step, several words may have the same next dimension. Only one
     of them crosses it: the word with the most remaining dimensions (the first such word on ties). A
@@ -288,7 +292,9 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return, for each symbol, the maximum number of cycles that can have the symbol as entry.
+    """Return, for each symbol, the maximum number of cycles with this symbol as entry.
+
+    The function `choose_entries` assigns the entries.
 
     A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
     These maxima ensure that no dimension is crossed more often than the mean number of crossings

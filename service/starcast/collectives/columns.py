@@ -335,7 +335,7 @@ class _Reader:
         self._path = path
         self._topology = topology
         names = _describe_columns(collective, CSV_OPTIONAL)
-        self._hint = f"begin the file with a line of column names: {names}"
+        self._hint = f"begin the file with a header line of column names: {names}"
         self._file = file
         self._line = 0
 
@@ -405,7 +405,7 @@ class _Reader:
         named = [name for name in names if name]
         if problem := _wrong_name(named, CSV_COLUMNS):
             if not header:
-                raise InputError(f"{self._path} has no line of column names", hint=self._hint)
+                raise InputError(f"{self._path} has no header line", hint=self._hint)
             raise self._fail(problem, self._hint)
         if len(set(named)) < len(named):
             raise self._fail("names a column twice", self._hint)

@@ -293,7 +293,8 @@ def _symbol_rounds(
     if record is not None:
         moved = permutations.table(substar)
         for label in entry_nodes:
-            # The record has the identity as its root. Renaming the symbols keeps the ports.
+            # The record has the identity as its root. It applies to other roots too, because
+            # renaming the symbols keeps the ports.
             labels = np.tile(label, (len(moved), 1))
             labels[:, :substar] = label[moved]
             inform(labels, record["parent_port"], done + record["round"])

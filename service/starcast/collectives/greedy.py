@@ -61,9 +61,9 @@ def _best_rows(
     Large schedules are built only once.
 
     Args:
-        prepare: returns the function that appends the steps of one schedule.
+        prepare: a function that returns the function that appends the steps of one schedule.
         rows: the number of rows of a schedule.
-        least: returns a lower bound on the number of steps.
+        least: a function that returns a lower bound on the number of steps.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415 - imports numba, which takes long

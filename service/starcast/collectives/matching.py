@@ -139,7 +139,7 @@ def _pick(
     start = draw(chance, words * _BITS)
     word = start // _BITS
     found = held.before[sender, word] & ~held.now[receiver, word]
-    # The units below the start are considered last.
+    # The units whose numbers are below the start of the search are considered last.
     last = found & ((1 << (start % _BITS)) - 1)
     found ^= last
     best, least = -1, 0

@@ -191,10 +191,11 @@ def _build_recursive_substar(
 ) -> Draft:
     """Build the broadcast of M messages, one after another, down the tree of Sheu et al. 1993.
 
-    All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
-    to one child per step. The node uses the ports above its port of arrival first (Rule 2), then
-    the lower ports, both in ascending order. The next message follows n-1 steps later, so M
-    messages take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
+    In the all-port model, one message leaves the root per step, and M messages take 2n-4+M steps.
+    In the one-port model, a node sends to one child per step. The node uses the ports above its
+    port of arrival first (Rule 2), then the lower ports, both in ascending order. The next message
+    follows n-1 steps later, so M messages take n(n-1)/2 + (M-1)(n-1) steps
+    (docs/definitions/tseng-sheu.md, B2).
     """
     forest = trees.forest(topology, "recursive-substar", root)
     if ports == "all":

@@ -227,7 +227,10 @@ def _build_broadcast(
 
 
 def _allgather_construction(topology: Topology, ports: str, arguments: Arguments) -> str | None:
-    """Return the construction ``base``; None if each source has its own trees in the schedule."""
+    """Return the name of the construction whose trees the schedule uses, which is ``base``.
+
+    The result is None if each source has its own trees in the schedule.
+    """
     return str(arguments["base"]) if allgather.count_sources(topology, ports) == 1 else None
 
 

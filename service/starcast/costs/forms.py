@@ -25,7 +25,7 @@ Price = Callable[[int], Cost]
 
 @dataclass(frozen=True)
 class Entry:
-    """The cost formula of an algorithm, and how the algorithm splits a message.
+    """The cost formula of an algorithm, and the way in which the algorithm splits a message.
 
     Attributes:
         form: function that returns the cost formula, called as ``form(topology, ports,
@@ -378,7 +378,7 @@ def find_optimum(
     number of pieces is returned.
 
     Args:
-        price: returns the cost of p pieces.
+        price: a function that returns the cost of p pieces.
         machine: T_s and T_c.
         period: the number of pieces after which the effect of rounding repeats.
         allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.

@@ -165,8 +165,8 @@ def execute_in_model(
 
     Returns:
         The simulation and the work on the critical path, which determines the time. The work is
-        None for a synchronous execution over equal links, which depends neither on the size of a
-        unit nor on the machine.
+        None for a synchronous execution over equal links, because the simulation alone determines
+        the cost of such an execution.
 
     Raises:
         RejectedError: the schedule violates its port model; if the work is None, the simulation
@@ -203,13 +203,13 @@ def price_simulation(
 ) -> Cost:
     """Return the cost of an execution.
 
-    In the synchronous model each step lasts as long as its largest packet.
-
     Args:
         simulation: the simulation of the execution.
         unit: bytes per unit, as computed by `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work on the critical path, from `execute_in_model`.
+        critical: the work on the critical path, from `execute_in_model`. If it is None, the
+            execution is synchronous over equal links, and each step lasts as long as its largest
+            packet.
     """
     if critical is None:
         sizes = int(simulation.packet_sizes.sum())

@@ -153,7 +153,7 @@ _CITED = {
 BOTTLENECK_CUT = "bottleneck cut"
 #: The name of the row with the optimum of the linear program for an all-port alltoall.
 CONCURRENT_FLOW = "concurrent flow"
-#: Bounds that are computed only if `CostProblem.bounds` requests them.
+#: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
 #: Maximum dimension of the hypercube for comparison, for which no arrays are built.
 MAX_HYPERCUBE = 64

@@ -478,7 +478,8 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
         # Here L >= 2. The detour is 2 in tree x_1 and in each tree l whose symbol l is displaced
-        # and not on the cycle of symbol 1. In other trees, the detour is 4, except in k and q.
+        # and not on the cycle of symbol 1. In other trees, the detour is 4; trees k and q are
+        # exceptions (see below).
         detour = 2 if tree == a or is_displaced else 4
         # In tree k, and in tree q if L = 2, the path to the root is a shortest path.
         if tree == k or (tree == q and length == 2):

@@ -67,7 +67,8 @@ class Findings(NamedTuple):
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
-    The examination stops early if it finds more than `MAX_EXCEPTIONS` exceptions.
+    An exception is a node whose parent does not have the potential that is smaller by 1. The
+    examination stops early if there are more than `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
     found = Findings(

@@ -233,7 +233,8 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
         raise RejectedError(
-            f"the results do not cover the {source.count} blocks of {source.id} exactly once each",
+            f"the results do not cover each of the {source.count} blocks of {source.id} "
+            "exactly once",
             hint="merge the results of all ranges of one job",
         )
     follower = _Follower(source)

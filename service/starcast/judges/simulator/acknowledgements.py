@@ -199,7 +199,8 @@ class _Traversals:
             source: the source of each hop's traversal.
 
         Raises:
-            InputError: no earlier hop reached a sender, or a node is reached twice.
+            InputError: no earlier hop reached a sender, a node is reached twice, or a hop returns
+                to the source.
         """
         nodes = self.rows.schedule.topology.nodes
         hop = np.arange(len(source))

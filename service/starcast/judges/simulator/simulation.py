@@ -125,7 +125,7 @@ class TranslatedTraffic(Traffic):
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the counts of `Traffic.measure`, for the packets of all sources."""
+        """Return the same counts as `Traffic.measure`, for the packets of all sources."""
         links = Links(self.rows.schedule.topology)
         port_count = links.topology.port_count
         step = self.rows.step[executed]
@@ -171,7 +171,7 @@ class ExpandedTraffic(Traffic):
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the counts of `Traffic.measure`, for the packets of all sources.
+        """Return the same counts as `Traffic.measure`, for the packets of all sources.
 
         The rows must be complete steps that `find_violation` has checked.
         """
@@ -271,7 +271,7 @@ def _last_step(step: Integers, width: int = 2) -> int:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the number of units in the largest packet of each step; 0 without packets.
+    """Return the number of units in the largest packet of each step; 0 for a step without packets.
 
     Args:
         sizes: the sizes of all packets, in the order of steps.
