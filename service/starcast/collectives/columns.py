@@ -297,12 +297,12 @@ def schedule_from_csv(
 ) -> Schedule:
     """Read a schedule from a CSV file, whose rows may be in any order.
 
-    The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
-    also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``; see
-    `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
-    ignored. Nodes are read as labels if all senders in the file are labels of the topology, and
-    otherwise as ranks. The text ``#6`` always means rank 6. The rows are not trusted:
-    `starcast.simulate` checks the schedule.
+    The first line that is not blank has the column names ``step``, ``sender``, ``port`` and
+    ``unit``, in a reduction also ``combine`` (0 or 1, or true or false), and optionally ``tree``
+    and ``receiver``; see `Schedule`. Values are separated by commas, semicolons or tabs; columns
+    without a name are ignored. Nodes are read as labels if all senders in the file are labels of
+    the topology, and otherwise as ranks. The text ``#6`` always means rank 6. The rows are not
+    trusted: `starcast.simulate` checks the schedule.
 
     Args:
         path: the file, in UTF-8 or UTF-16.

@@ -339,8 +339,9 @@ def optimal_pieces(
         The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
 
     Raises:
-        InputError: a name or an argument is invalid, the algorithm does not split its messages or
-            has no closed form, or T_s is 0, so more pieces are always better.
+        InputError: a name or an argument is invalid; the algorithm does not split its messages or
+            has no closed form; the links have different capacities or latencies; or T_s is 0, so
+            more pieces are always better.
     """
     topology = as_topology(topology)
     definition, _ = _find(topology, collective, algorithm)

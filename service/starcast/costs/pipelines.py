@@ -109,7 +109,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather in which all links carry the same number of bytes.
+    """Return the cost formula of an allgather that is assumed to load all links equally.
 
     Args:
         topology: the topology.
@@ -315,8 +315,9 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
     of different sizes.
 
     In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
-    links of a level and a port carry the same number of bytes. The formula has n times too many
-    start-ups. In addition, it counts start-ups of the last step that are not needed.
+    links of a level and a port carry the same number of bytes. The D steps have (n-1)D sub-slots,
+    but the formula has n times as many start-ups. In addition, an execution does not need all
+    sub-slots of the last step.
     """
     start_ups = topology.diameter * _sub_slots(topology, ports)
     note = ""

@@ -131,7 +131,7 @@ def verify_blocks(
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Raises:
-        RejectedError: a tree is not a spanning tree; the message names the first offending node.
+        RejectedError: a tree is not a spanning tree; the message names an offending node.
         InputError: ``jobs`` is less than 1.
         LimitError: the results prove only bounds on a height, memory is too small for a range of
             blocks, or a worker was killed repeatedly.
@@ -159,6 +159,7 @@ def run_ranges(
     Raises:
         RejectedError: a node's port does not lead closer to the root; the message names the node
             and the port.
+        InputError: ``jobs`` is less than 1.
         LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
