@@ -443,7 +443,8 @@ def _serve_full_necklaces(
 
     A group is one message to each of the n-1 nodes of a necklace. In each step after the opening,
     one group moves by one hop. The first groups cross their first dimensions in idle cells of the
-    opening. The parameters are those of `_build_round` and ``opening``, the plan of the opening.
+    opening. The parameter ``opening`` is the plan of the opening; `_build_round` documents the
+    other parameters.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)

@@ -228,7 +228,7 @@ def _receive(
 ) -> None:
     """Choose and record the units that a node receives in an all-port step.
 
-    The parameters are those of `spread`, except ``node``, the rank of the receiver.
+    The parameter ``node`` is the rank of the receiver; `spread` documents the other parameters.
     """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
@@ -370,8 +370,8 @@ def _inform(
 ) -> None:
     """Match nodes that lack units with neighbours that hold these units, and record the units sent.
 
-    The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
-    ``[2, nodes]``.
+    The parameters ``pairing`` and ``urgency`` (int64 ``[2, nodes]``) are workspaces; `spread`
+    documents the other parameters.
     """
     nodes, ports = table.shape
     need, ahead = urgency[0], urgency[1]
@@ -611,8 +611,8 @@ def route(
 ) -> None:
     """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
 
-    The parameters are those of `spread`, but ``waiting``, the lists of waiting units, replaces
-    ``held``; it is modified in place.
+    The parameter ``waiting`` contains the lists of waiting units and is modified in place; `spread`
+    documents the other parameters.
     """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)

@@ -238,9 +238,9 @@ class Schedule(Displayable):
     def expand(self) -> "Schedule":
         """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
-        Unit numbers change: in an allgather, i becomes source*M + i (in reductions, with the
-        destination instead of the source); in an alltoall, destination*M + i becomes
-        (source*N + destination)*M + i.
+        The numbers of units change. In an allgather, unit i becomes unit source*M + i; in a
+        reduction, it becomes unit destination*M + i. In an alltoall, unit destination*M + i becomes
+        unit (source*N + destination)*M + i.
 
         Raises:
             InputError: the collective cannot have this number of units.

@@ -48,7 +48,7 @@ from starcast.topologies.cayley_families import Hypercube
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of a paper's table.
+    """A row of a cost table that is not an algorithm: a row of a paper's table, or a lower bound.
 
     Attributes:
         name: the cited authors, or a short name.
@@ -241,7 +241,7 @@ class CostRow:
     """A row of a cost table.
 
     Attributes:
-        name: the name of an algorithm or of a printed row.
+        name: the name of an algorithm, a lower bound or a printed row.
         source: the paper, and the number of the theorem or table.
         cited: whether the row describes another work, or a network other than the paper's own.
         cost: the cost by the closed form; None if the paper states only orders of growth, if the

@@ -53,9 +53,10 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home (see the module docstring) in three positions,
             uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
-            second index is a number in base m, with a digit for each of these positions: the index,
-            among the row's symbols in positions 2..m, of the symbol whose home is this position, or
-            m-1 if that symbol is elsewhere. The third index is a node of the row.
+            second index is a number in base m with one digit for each of these positions. The digit
+            stands for the symbol whose home is this position. It is the symbol's index among the
+            row's symbols in positions 2..m, or m-1 if the symbol is elsewhere. The third index is a
+            node of the row.
         substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
             and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
@@ -366,8 +367,8 @@ def fill_distances(
     positions. The latter are the cycles of the permutation of the free symbols, composed with the
     exits; `Tables.cycles` counts them.
 
-    The parameters are those of `fill_greedy`, and the look-up tables. Here ``home`` contains the
-    symbols' positions in the hub.
+    The parameter ``home`` contains the positions of the symbols in the hub, and ``tables`` the
+    look-up tables. `fill_greedy` documents the other parameters.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)

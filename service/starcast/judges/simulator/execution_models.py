@@ -139,7 +139,7 @@ def timing(
         t_s: T_s, the start-up time of a packet, in any time unit.
         t_c: T_c, the time per byte, in the same time unit.
         execution: the execution model, as described above.
-        faults: faulty nodes and links, as for `starcast.simulate`.
+        faults: the faulty nodes and links, in the form that `starcast.simulate` accepts.
 
     Raises:
         InputError: a number is negative or infinite, a unit has 0 bytes, the execution model is

@@ -350,7 +350,7 @@ class Executed(NamedTuple):
     Attributes:
         simulation: the results of the simulation.
         rows: all rows in chronological order; under faults, the rows of all sources.
-        selection: the executed rows: a slice that starts at row 0, or under faults a mask of
+        selection: the executed rows, as a slice that starts at row 0 or, under faults, as a mask of
             ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
