@@ -213,8 +213,8 @@ def _build_overlapped(
     """
     rotated = [_rotate(forest, step, count) for count in turns]
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
-    # No construction builds rotated trees. So the schedule names a forest only if there is a single
-    # message, which is not rotated.
+    # No construction builds rotated trees. So the schedule has a forest id only if there is a
+    # single message, which is not rotated.
     if messages > 1:
         forest = Forest(forest.topology, freeze(parent_ports))
     tree = np.arange(messages) % len(turns)

@@ -268,7 +268,8 @@ def _symbol_rounds(
     """
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     rounds = np.zeros(topology.nodes, dtype=np.int32)
-    # The first informed node of each substar whose nodes agree in all positions after `size`.
+    # For each substar, the node that is informed first. The nodes of a substar agree in all
+    # positions after `size`.
     entry_nodes: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
     done = 0
 

@@ -484,7 +484,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     """
     topology, machine = problem.topology, problem.machine
     check_start_up(machine)
-    # The number of messages on the busiest link, for each message that is sent.
+    # With M unit messages, the busiest link carries at least `share * M` messages.
     share = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), machine, copies=copies
     ).bytes
