@@ -193,7 +193,7 @@ def _exchange(
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
-        held: the holdings of all nodes.
+        held: the holdings of all nodes; modified in place.
         node: the rank of the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
@@ -298,7 +298,8 @@ def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
 def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
     """Record that a node was matched with a neighbour in this step.
 
-    An endpoint is matched only once per step, a switch once for each link.
+    In a step, an endpoint is matched at most once as a node and at most once as the partner of
+    another node. A switch is matched at most once for each link.
     """
     pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
     pairing.is_used[node, slot] = True

@@ -171,7 +171,7 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
 
 
 def spanning_constructions(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the constructions whose trees reach all nodes.
+    """Return the names of the constructions on a topology whose trees reach all nodes.
 
     Constructions that need arguments besides the root are omitted.
     """

@@ -67,8 +67,8 @@ class Findings(NamedTuple):
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
-    An exception is a node whose potential is not larger by 1 than that of its parent. The
-    examination stops early if there are more than `MAX_EXCEPTIONS` exceptions.
+    An exception is a node that has no parent, or whose potential is not larger by 1 than that of
+    its parent. The examination stops early if there are more than `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
     found = Findings(
@@ -338,7 +338,8 @@ def _examine_nodes(
 ) -> bool:
     """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
-    An exception is a node whose potential is not larger by 1 than that of its parent.
+    An exception is a node that has no parent, or whose potential is not larger by 1 than that of
+    its parent.
 
     Args:
         blocks: the formulas of the forest.
