@@ -306,7 +306,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if all paths are shortest: messages times the distance sum."""
+    """Return the number of rows of a schedule along shortest paths: messages times distance sum."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 

@@ -28,7 +28,7 @@ class Entry:
     """The cost formula of an algorithm, and the way in which the algorithm splits a message.
 
     Attributes:
-        form: function that returns the cost formula, called as ``form(topology, ports,
+        form: a function that returns the cost formula, called as ``form(topology, ports,
             **arguments)``.
         each_tree: whether a message is first split among ``degree`` trees, and then into segments.
         each_node: whether a message is first split among all nodes.

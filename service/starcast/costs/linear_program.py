@@ -74,9 +74,10 @@ def least_busiest_link(topology: Topology) -> Fraction:
 
 
 def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
-    """Return each directed link's length in the program's dual solution, scaled to maximum 1.
+    """Return the length of each directed link in the dual solution of the linear program.
 
-    If the solver finds no solution, all lengths are 1.
+    The lengths are scaled so that the largest length is 1. If the solver finds no solution, all
+    lengths are 1.
     """
     try:
         from scipy.optimize import linprog  # noqa: PLC0415 - optional

@@ -231,7 +231,7 @@ def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Top
     The time is steps * (T_s + m T_c).
 
     Args:
-        steps: function of the topology that returns the number of steps.
+        steps: a function that returns the number of steps on a topology.
         row: the table and the row of Tseng & Sheu 1997.
     """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")

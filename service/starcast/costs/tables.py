@@ -53,7 +53,7 @@ class PrintedRow:
     Attributes:
         name: the cited authors, or a short name.
         source: the paper and the number of the table.
-        form: function that returns the closed form of the costs, called as ``form(topology)``, or
+        form: a function that returns the closed form of the costs, called as ``form(topology)``, or
             as ``form(topology, pieces)`` if the message is split. None if the paper states only
             orders of growth, or if there are more copies than links at the source.
         cited: whether the row describes another work, or a network other than the paper's own.

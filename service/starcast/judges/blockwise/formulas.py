@@ -87,7 +87,10 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: each node's port to its parent, and the step that informs it."""
+    """Return `Tables.substar`: for each node of S_m, the port to its parent, and a step.
+
+    In this step, a broadcast along the tree informs the node.
+    """
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -449,11 +452,11 @@ def fill_substar(
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
     """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
-    The level is the distance from the root plus a detour, which docs/definitions/
-    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
-    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is the
-    first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path to
-    the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
+    The level is the distance from the root plus a detour. The detour is derived from the definition
+    of the trees (Fragopoulou & Akl 1996, Definition 8) in docs/definitions/edge-disjoint-trees.md.
+    The detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is
+    the first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path
+    to the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
     and the detour is 2; otherwise there is no detour.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set

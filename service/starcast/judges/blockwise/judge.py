@@ -283,8 +283,8 @@ def _read_parents_of_ports(
         parents: the potentials of the parents; overwritten.
 
     Returns:
-        False if the parent of any of these nodes is in another block or does not exist; then the
-        values in ``parents`` have no meaning.
+        True if all parents are in this block. If a parent is in another block or does not exist,
+        the result is False, and the values in ``parents`` have no meaning.
     """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and

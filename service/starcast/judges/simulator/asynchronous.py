@@ -281,7 +281,10 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows, given its times in ticks."""
+    """Describe a packet on the critical path; its sender and receiver are those of the given row.
+
+    The times ``start`` and ``end`` are given in ticks.
+    """
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),

@@ -134,7 +134,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The index of each row's directed link among the topology's `Links`, ``[rows]``.
+        """The index of each row's directed link (see `Links`), ``[rows]``.
 
         In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
@@ -337,7 +337,7 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Return a time as an int if the time is an integer, else unchanged."""
+    """Return a time as an int if the time is an integer; otherwise return it unchanged."""
     return int(time) if time.denominator == 1 else time
 
 
