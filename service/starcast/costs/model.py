@@ -492,12 +492,12 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return a lower bound on the time of an all-port alltoall, by a linear program.
 
-    Give each directed link a length. Then the sum of the distances of all node pairs, divided by
-    the sum of all lengths, is a lower bound on the messages on the busiest link. The linear program
-    finds the lengths for which the bound is largest. If messages may be divided among routes, an
-    alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which the bound
-    does not include. The bound is computed exactly from the solver's lengths, so the bound holds
-    even if the lengths are imprecise.
+    Let each directed link have a length. Then the sum of the distances of all node pairs, divided
+    by the sum of all lengths, is a lower bound on the messages on the busiest link. The linear
+    program finds the lengths for which the bound is largest. If messages may be divided among
+    routes, an alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which
+    the bound does not include. The bound is computed exactly from the solver's lengths, so the
+    bound holds even if the lengths are imprecise.
 
     Raises:
         InputError: the topology has switches or links of different capacities.

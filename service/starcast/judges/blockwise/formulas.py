@@ -276,7 +276,8 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 def first_displaced(n: int, x: Array, k: int) -> int:
     """Return the first position in the sequence k+1, .., n, 2, .., k-1 with a displaced symbol.
 
-    A symbol is displaced if it differs from its position. If no symbol is displaced, return k.
+    A symbol is displaced if it differs from its position. If no symbol is displaced, the result is
+    k.
     """
     for position in range(k + 1, n + 1):
         if x[position] != position:
