@@ -212,9 +212,9 @@ def test_verification_in_ranges_or_processes_gives_the_same_result_as_one_run() 
     assert combine(source, reversed(parts)) == undivided
     with local_processes(2) as executor:
         assert verify_blocks(source, executor=executor) == undivided
-    with pytest.raises(RejectedError, match="do not cover the 42 blocks"):
+    with pytest.raises(RejectedError, match="do not cover each of the 42 blocks"):
         combine(source, parts[1:])
-    with pytest.raises(RejectedError, match="do not cover the 42 blocks"):
+    with pytest.raises(RejectedError, match="do not cover each of the 42 blocks"):
         combine(source, [*parts, parts[0]])
 
 

@@ -165,7 +165,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "has no line of column names"),
+        ("", "has no header line"),
         ("step,sender,port\n1,0,2\n", "line 1 has no column 'unit'"),
         ("step,sender,port,unit,time\n1,0,2,0,1\n", "line 1 has the unknown column 'time'"),
         ("step,step,sender,port,unit\n1,1,0,2,0\n", "line 1 names a column twice"),

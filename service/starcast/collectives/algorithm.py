@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if each message has one row per endpoint other than the root.
+    """Return the number of rows: one for each message and each endpoint other than the root.
 
     This function is the default of `Algorithm.rows`. Schedules of plug-ins may have more rows.
     """
@@ -126,7 +126,7 @@ class Algorithm(Entry):
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return the reason why the algorithm is not defined on a topology; None if it is."""
+        """Return why the algorithm is not defined on a topology; None if it is defined."""
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
@@ -173,7 +173,7 @@ class Algorithm(Entry):
             if model == ports:
                 return model
         models = " or ".join(f"{model} ({PORT_MODELS[model]})" for model in self.ports)
-        raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
+        raise InputError(f"{self} does not support port model '{ports}'", hint=f"write {models}")
 
     def __str__(self) -> str:
         return f"{self.collective} by {self.name}"
@@ -198,8 +198,8 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: For each optional argument of `algorithm` that is a function, a converter of its results. It
-#: also checks them; it is used only for algorithms of plug-ins.
+#: For each optional argument of `algorithm`, a function that checks and converts the results of the
+#: function given as the argument. Used only for algorithms of plug-ins.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -347,8 +347,8 @@ def find_algorithm(collective: str, name: str, topology: Topology | None = None)
         topology: a topology on which the algorithm must be defined; by default not checked.
 
     Raises:
-        InputError: the collective is unknown, has no algorithm of this name, or the algorithm is
-            not defined on the topology.
+        InputError: the collective or the algorithm is unknown, or the algorithm is not defined on
+            the topology.
     """
     check_collective(collective)
     return REGISTRIES[collective].find(name, topology)

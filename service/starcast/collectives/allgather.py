@@ -14,9 +14,9 @@ The links that a message crosses are of two kinds: *ordered* links, n-1 per step
 The senders of the last links have the message as soon as all ordered links are crossed, so the last
 links may be crossed in any order. With M messages, the ordered links come first, one message after
 another. Then the last links of all messages follow together, and each step crosses at most one link
-of each dimension. In its last step a single message leaves one dimension unused, dimension n. The
-next message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1))
-steps for every M, which is the minimum.
+of each dimension. In the last step of a single message, one dimension is unused: dimension n. The
+next message is rotated, so it leaves another dimension unused. So M messages take
+ceil(M(n!-1)/(n-1)) steps for every M, which is the minimum.
 
 **In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
 (LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
@@ -59,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must contain: one or all endpoints."""
+    """Return the number of sources whose rows an allgather must contain: 1, or all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -69,9 +69,10 @@ def count_sources(topology: Topology, ports: str) -> int:
 def build_packets_of_all(
     topology: Topology, construction: str, ports: Ports, units_per_tree: int
 ) -> Draft:
-    """Return the allgather in which each source pipelines units down the trees built at the source.
+    """Return the allgather in which each source pipelines its units down its own trees.
 
-    The schedule contains the rows of all sources.
+    The trees of a source are built by the construction, with the source as root. The schedule
+    contains the rows of all sources.
     """
     parts = []
     units = 0
@@ -85,9 +86,9 @@ def build_packets_of_all(
 
 
 def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draft:
-    """Return the allgather in which each source pipelines units down the forest moved to it.
+    """Return the allgather in which each source pipelines its units down a translated forest.
 
-    The forest is moved from its own root to the source by a translation.
+    For each source, the translation maps the root of the given forest to the source.
     """
     if count_sources(forest.topology, ports) == 1:
         draft = build_pipeline(forest, ports, units_per_tree, packets=True)
@@ -108,10 +109,11 @@ def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draf
 def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: BaseTree) -> Draft:
     """Build Algorithm 2 of Tseng & Sheu 1997: each segment of a source has its own tree.
 
-    Segment i of source x travels down LC(x, DC(i, T)): DC(i, T) is the tree T with its dimensions
-    shifted by i places, and LC translates it to x. The n-1 images of a link of T thus have all n-1
-    dimensions, so in step t every directed link carries as many segments as T has nodes on level t.
-    In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per dimension.
+    Let DC(i, T) be the tree T with its dimensions shifted by i places. Segment i of source x
+    travels down LC(x, DC(i, T)), which is this tree translated to x. The n-1 images of a link of T
+    thus have all n-1 dimensions, so in step t every directed link carries as many segments as T has
+    nodes on level t. In the one-port model (section 5.2), each step becomes n-1 sub-slots, one per
+    dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
@@ -151,10 +153,11 @@ def _build_rotated_hamiltonian(
 def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build Algorithm 2 of Fragopoulou & Akl 1993, on the multinode broadcast spanning tree MBST.
 
-    Node number m receives the message in step ceil(m/(n-1)). The nodes of the last step are reached
-    over last links, as defined in the module's docstring. Message c travels down MBST rotated c mod
-    (n-1) times. The paper's numbering cannot continue from one message to the next: if it begins
-    with a dimension other than 2, some node gets the same step as its parent (for n = 3..7 and
+    The nodes are numbered as in the paper, and node number m receives the message in step
+    ceil(m/(n-1)). The nodes of the last step are reached over last links (see the module's
+    docstring). Message c travels down MBST rotated c mod (n-1) times. Every message starts the
+    numbering again. If the numbering continued from the previous message, it would begin with a
+    dimension other than 2, and some node would get the same step as its parent (for n = 3..7 and
     every such dimension).
     """
     forest = trees.forest(topology, "necklace")
@@ -171,12 +174,11 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 def _build_hamiltonian_cycle(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Draft:
-    """Build the one-port allgather of Fragopoulou & Akl, section 4, along Hamiltonian paths.
+    """Build the one-port allgather of Fragopoulou & Akl 1993, section 4.
 
-    Each source sends its messages along a path, one message after another; a message takes n!-1
-    steps. Each source uses its own path, a translation of the path of the identity. In the paper,
-    all sources share one cycle. With translated paths, all nodes send across the same dimension in
-    each step.
+    Each source sends its messages along a Hamiltonian path, one message after another; a message
+    takes n!-1 steps. The path of a source is a translation of the identity's path, so in each step
+    all nodes send across the same dimension. In the paper, all sources share one cycle instead.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
@@ -198,20 +200,21 @@ def _build_overlapped(
 ) -> Draft:
     """Build the schedule of several messages from the schedule of a single message.
 
-    Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of all
-    messages (see the module's docstring) come at the end, sorted by message and node.
+    The links that message c crosses are those of the single message, rotated ``turns[c mod
+    len(turns)]`` times. The last links of all messages (see the module's docstring) come at the
+    end, sorted by message and node.
 
     Args:
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: the numbers of rotations, which are applied to the messages in turn.
+        turns: how often the messages are rotated; the messages use these numbers in turn.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
-    # No construction builds rotated trees. So the schedule names a forest only if there is a single
-    # message, which is not rotated.
+    # No construction builds rotated trees. So the schedule has a forest id only if there is a
+    # single message, which is not rotated.
     if messages > 1:
         forest = Forest(forest.topology, freeze(parent_ports))
     tree = np.arange(messages) % len(turns)
@@ -231,7 +234,7 @@ def _build_overlapped(
 def _rotate(
     forest: Forest, step: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Rotate a message's tree ``count`` times; return its parent ports and steps, by node.
+    """Rotate a message's tree ``count`` times; return the parent port and the step of each node.
 
     Args:
         forest: the tree of a single message, rooted at the identity.

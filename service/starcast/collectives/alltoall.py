@@ -62,7 +62,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
+    """Build the alltoall of Fragopoulou & Akl 1993, Rule 9: one group of messages per necklace."""
     return _serve_necklaces(topology, "near-balanced", 1)
 
 
@@ -74,7 +74,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Draft:
-    """Build the alltoall of Rule 10 along the perfectly balanced trees (Def. 15), for n >= 3.
+    """Build the alltoall of Fragopoulou & Akl 1993, Rule 10, along the perfectly balanced trees.
 
     Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
     destination, a necklace of p nodes is served by M p/(n-1) groups.
@@ -88,7 +88,11 @@ def _build_perfectly_balanced(
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    """Build the one-port alltoall of section 8: one message at a time, nearest nodes first."""
+    """Build the one-port alltoall of Fragopoulou & Akl 1993, section 8.
+
+    Each source sends a message only after its previous message has arrived. The messages for the
+    nearest nodes go first.
+    """
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
     length = forest.levels()[units.tree, units.destination].astype(np.int64)
@@ -101,10 +105,10 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
     """Return the schedule that sends the messages to each necklace in groups.
 
-    A node in k trees receives its M messages in M/k groups of k messages: group j, counted from 0,
-    has the messages jk to jk + k-1. A group leaves when the previous group has arrived. Necklaces
-    are served in the order of their distance, and necklaces at the same distance in the order of
-    their lowest rank.
+    If a node is in k trees, its M messages are divided into M/k groups of k messages. Group j,
+    counted from 0, has the messages jk to jk + k-1. A group leaves when the previous group has
+    arrived. Necklaces are served in the order of their distance, and necklaces at the same distance
+    in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -161,9 +165,9 @@ class Opening(NamedTuple):
         words: the paths to these nodes, sorted by node, then by message.
         steps: for each word, the steps, numbered from 1, in which it crosses its dimensions.
         length: T_s, the number of first steps; 0 if there are no words.
-        idle: int64 ``[n-1, a]``, for each of the dimensions 2..n, the first a steps in which no
-            word crosses this dimension. Here a = T_s - ceil(h / (n-1)), where h is the number of
-            hops of all words.
+        idle: int64 ``[n-1, c]``, for each of the dimensions 2..n, the first c steps in which no
+            word crosses this dimension. The number c is T_s - ceil(h / (n-1)), where h is the
+            number of hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -203,6 +207,8 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
     """Return an entry (a symbol) for each cycle; symbol s occurs at most ``capacity[s]`` times.
 
+    The path to a node enters each cycle of the node at one symbol, the entry.
+
     The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
     symbols are tried in ascending order, so the choice is deterministic.
 
@@ -237,10 +243,12 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return, for each word, the steps in which its message crosses the dimensions.
 
-    This is list scheduling: in each step, each dimension is crossed by one of the words that must
-    cross it next, namely by the word with the most remaining dimensions (the first such word on
-    ties). A word waits for only one dimension at a time. So serving the dimensions one by one gives
-    the same result as serving the words by the number of their remaining dimensions.
+    A word is the sequence of the dimensions on a message's path.
+
+    This is list scheduling. In each step, several words may have the same next dimension. Only one
+    of them crosses it: the word with the most remaining dimensions (the first such word on ties). A
+    word waits for only one dimension at a time. So serving the dimensions one by one gives the same
+    result as serving the words by the number of their remaining dimensions.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -284,10 +292,13 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return, for each symbol, the maximum number of cycles that can have the symbol as entry.
+    """Return, for each symbol, the maximum number of cycles with this symbol as entry.
+
+    The function `choose_entries` assigns the entries.
 
     A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
-    These maxima ensure that no dimension is crossed more often than the rounded-up mean.
+    These maxima ensure that no dimension is crossed more often than the mean number of crossings
+    per dimension, rounded up.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -307,7 +318,7 @@ def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
 def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
-    """Return idle cells of the opening: for each dimension, steps in which no word crosses it.
+    """Return, for each dimension, the first steps of the opening in which no word crosses it.
 
     Args:
         n: the number of symbols.
@@ -316,8 +327,7 @@ def _idle_steps(
         length: the number of steps of the opening.
 
     Returns:
-        int64 ``[n-1, idle cells]``: the first idle steps of each dimension, the same number of
-        steps for every dimension.
+        int64 ``[n-1, steps]``: the same number of steps for each of the dimensions 2..n.
     """
     busy = {
         cell
@@ -335,12 +345,12 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """For each full necklace (of n-1 nodes), the path to its smallest node.
+    """For each full necklace (of n-1 nodes), the path to its node of lowest rank.
 
     Paths are sorted by distance, then by node.
 
     Attributes:
-        length: int64 ``[necklaces]``, the distances, ascending.
+        length: int64 ``[necklaces]``, the length of each path, ascending.
         nodes: int32 ``[diameter + 1, necklaces]``, the node reached after each hop, starting with
             the root; column k is valid up to row ``length[k]``.
         dimensions: uint8 ``[diameter, necklaces]``, the dimension crossed in each hop.
@@ -373,7 +383,7 @@ def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages:
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return a shortest path to each full necklace of S_n, taken from the near-balanced tree."""
+    """Return the near-balanced tree's path to the node of lowest rank in each full necklace."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
@@ -399,7 +409,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
     Args:
         topology: the star graph.
-        full: the paths to the smallest nodes of full necklaces.
+        full: the path to one node of each full necklace.
         messages: the number of messages per node in this round.
         total: the number of messages per node in all rounds; the unit numbers depend on it.
     """
@@ -433,7 +443,8 @@ def _serve_full_necklaces(
 
     A group is one message to each of the n-1 nodes of a necklace. In each step after the opening,
     one group moves by one hop. The first groups cross their first dimensions in idle cells of the
-    opening. The parameters are those of `_build_round` and ``opening``, the plan of the opening.
+    opening. The parameter ``opening`` is the plan of the opening; `_build_round` documents the
+    other parameters.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -463,7 +474,7 @@ def _group_begins(
 ) -> NDArray[np.int64]:
     """Return, for each group of messages, the step s such that hop h takes place in step s + h.
 
-    The exception is hop 1 of the groups that cross their first dimension in the opening.
+    The groups in ``early`` are an exception: their hop 1 takes place in the opening.
 
     Args:
         length: the number of hops of each group.

@@ -195,7 +195,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         return np.asarray(ranks, dtype=np.int64)[label_of]
     if name == "combine" and array.dtype.kind == "b":
         array = array.astype(np.int64)
-    # An empty list has the dtype float64.
+    # NumPy converts an empty list to an array of dtype float64.
     array = checked_column(name, array if array.size else array.astype(np.int64))
     least = 1 if name == "step" else 0
     most = 1 if name == "combine" else int(np.iinfo(DTYPES[name]).max)
@@ -281,8 +281,8 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The decimals of an integer such as 1.0, which is the form in which data frames with empty cells
-#: write integers.
+#: The decimals of an integer that is written as 1.0. Data frames with empty cells write integers in
+#: this way.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
@@ -297,12 +297,12 @@ def schedule_from_csv(
 ) -> Schedule:
     """Read a schedule from a CSV file, whose rows may be in any order.
 
-    The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
-    also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``; see
-    `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
-    ignored. Nodes are read as labels if all senders in the file are labels of the topology, and
-    otherwise as ranks. The text ``#6`` always means rank 6. The rows are not trusted:
-    `starcast.simulate` checks the schedule.
+    The first line that is not blank has the column names ``step``, ``sender``, ``port`` and
+    ``unit``, in a reduction also ``combine`` (0 or 1, or true or false), and optionally ``tree``
+    and ``receiver``; see `Schedule`. Values are separated by commas, semicolons or tabs; columns
+    without a name are ignored. Nodes are read as labels if all senders in the file are labels of
+    the topology, and otherwise as ranks. The text ``#6`` always means rank 6. The rows are not
+    trusted: `starcast.simulate` checks the schedule.
 
     Args:
         path: the file, in UTF-8 or UTF-16.
@@ -335,7 +335,7 @@ class _Reader:
         self._path = path
         self._topology = topology
         names = _describe_columns(collective, CSV_OPTIONAL)
-        self._hint = f"begin the file with a line of column names: {names}"
+        self._hint = f"begin the file with a header line of column names: {names}"
         self._file = file
         self._line = 0
 
@@ -362,7 +362,7 @@ class _Reader:
                 if not any(row):
                     continue
                 if len(row) == len(names) + 1 and not row[-1]:
-                    del row[-1]  # after a separator at the end of the line
+                    del row[-1]  # the empty value after a separator at the end of the line
                 if len(row) != len(names):
                     raise self._fail(
                         f"has {pluralize(len(row), 'value')} for {len(names)} columns",
@@ -405,7 +405,7 @@ class _Reader:
         named = [name for name in names if name]
         if problem := _wrong_name(named, CSV_COLUMNS):
             if not header:
-                raise InputError(f"{self._path} has no line of column names", hint=self._hint)
+                raise InputError(f"{self._path} has no header line", hint=self._hint)
             raise self._fail(problem, self._hint)
         if len(set(named)) < len(named):
             raise self._fail("names a column twice", self._hint)

@@ -1,7 +1,7 @@
-"""One-port broadcasts: optimal ones from records, and those that inform substars by doubling.
+"""One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
 
-**Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
-These broadcasts are rooted at the identity and translated to other roots.
+**Optimal** broadcasts are records, that is, search results that come with starcast. They are proven
+optimal. Their root is the identity; for other roots, they are translated.
 
 **Substar doubling** on S_{n,k} informs larger and larger substars. The proof is in
 docs/records/one-port-broadcast.md. The substar A_j has the nodes that agree with the root at the
@@ -10,11 +10,11 @@ round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
 
 * Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
   exactly once.
-* Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
-  across port i if r_j is at its position i >= 2; otherwise both are in the same complete graph.
-  Each newly informed node first informs some nodes of its complete graph, and then its neighbours
-  across the ports 2..j-1. Meanwhile the informed nodes of each complete graph inform the remaining
-  nodes of the graph.
+* Each other node of A_j outside A_{j-1} has exactly one newly informed neighbour. If r_j is at
+  position i >= 2 of the node, the neighbour is across port i. Otherwise, the neighbour is in the
+  same complete graph as the node. Each newly informed node first informs some nodes of its complete
+  graph, and then its neighbours across the ports 2..j-1. Meanwhile the informed nodes of each
+  complete graph inform the remaining nodes of the graph.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -23,8 +23,8 @@ with the last symbol of that substar. Meanwhile the number of informed nodes dou
 These nodes then send to the other substars over the last port. After that each substar broadcasts
 on its own.
 
-**Optimal substars** does the same until the substars are small enough (n <= 9) for a recorded
-broadcast that is proven optimal. Each substar then executes this broadcast.
+**Optimal substars** divides S_n in the same way, but only until the substars are small enough (n <=
+9) for a recorded broadcast that is proven optimal. Each substar then executes this broadcast.
 """
 
 from collections.abc import Mapping
@@ -104,11 +104,11 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return a number whose binary logarithm, rounded down, is the number of earlier doublings.
+    """Return x such that floor(log2(x)) doublings precede the round that informs node ``number``.
 
     Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
-    sends. In each later round, the number of informed nodes except the centre doubles. An earlier
-    doubling is such a round before the round in which node ``number`` is informed.
+    sends. Each later round is a *doubling*: in this round, the number of informed nodes except the
+    centre doubles.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -153,7 +153,7 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace, in place, newly informed nodes of a substar by the nodes that inform them.
+    """Replace each node, in place, by the node that informs it in substar doubling.
 
     Args:
         nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at
@@ -268,7 +268,8 @@ def _symbol_rounds(
     """
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     rounds = np.zeros(topology.nodes, dtype=np.int32)
-    # The first informed node of each substar whose nodes agree in all positions after `size`.
+    # For each substar, the node that is informed first. The nodes of a substar agree in all
+    # positions after `size`.
     entry_nodes: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
     done = 0
 
@@ -293,7 +294,8 @@ def _symbol_rounds(
     if record is not None:
         moved = permutations.table(substar)
         for label in entry_nodes:
-            # The record has the identity as its root. Renaming the symbols keeps the ports.
+            # The record has the identity as its root. It applies to other roots too, because
+            # renaming the symbols keeps the ports.
             labels = np.tile(label, (len(moved), 1))
             labels[:, :substar] = label[moved]
             inform(labels, record["parent_port"], done + record["round"])

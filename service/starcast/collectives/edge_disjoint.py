@@ -40,7 +40,9 @@ _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The tree of each copy, sorted by message; arrays are int64 ``[messages * copies]``.
+    """The assignment of copies to trees; each array is int64 ``[messages * copies]``.
+
+    Copies are sorted by message.
 
     Attributes:
         message: the number of each copy's message, from 0.
@@ -75,7 +77,8 @@ def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> No
 
     Unit q = 0, 1, .. of a tree crosses the links to level l in step q + l. With M messages in x
     copies the broadcast takes ceil(Mx / trees) + height - 1 steps, because all trees have the same
-    height. On Q_d, too, the paths to a node in different trees have no internal node in common.
+    height. As on S_n, the paths to a node of Q_d in different trees have no internal node in
+    common.
     """
 
     @algorithm(
@@ -195,11 +198,12 @@ def _build_scatter(
 ) -> Draft:
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
-    Units never wait on their paths (section 4.5). The paper uses all n-1 trees. If only x of them
-    are used, `assign_copies` chooses them. A tree with s units takes s steps if, for each i, the
-    i-th unit from the end goes to a node on a level of at most i. The tests verify this condition
-    for n = 3..8, every number of copies x and every number of messages M. Then the schedule takes
-    ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
+    Units never wait on their paths (Fragopoulou & Akl 1996, section 4.5). The paper uses all n-1
+    trees. If only x of them are used, `assign_copies` chooses them. A tree with s units takes s
+    steps if, for each i, the i-th unit from the end goes to a node on a level of at most i. The
+    tests verify this condition for n = 3..8, every number of copies x and every number of messages
+    M. Then the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x =
+    n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()
@@ -266,12 +270,13 @@ def _build_alltoall(
     """Build the alltoall that serves n-1 rotations of a node together, each through its own tree.
 
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
-    k = 2..n (section 4.6). These n-1 paths are rotations of one another, so in every step the links
-    have different dimensions (Lemma 7). On short necklaces, several of the nodes R^(k-2)(i) are the
-    same. But i runs through all n!-1 nodes, so each node still uses each tree once. Nodes i are
-    ordered by their level in tree 2, then by rank. For M messages in x copies, a tree has at most
-    c = ceil(Mx / (n-1)) units for a destination. All these units cross a link before any of them
-    crosses the next link, so the schedule takes c steps times the sum of the levels in a tree.
+    k = 2..n (Fragopoulou & Akl 1996, section 4.6). These n-1 paths are rotations of one another, so
+    in every step the links have different dimensions (Lemma 7). On short necklaces, several of the
+    nodes R^(k-2)(i) are the same. But i runs through all n!-1 nodes, so each node still uses each
+    tree once. Nodes i are ordered by their level in tree 2, then by rank. For M messages in x
+    copies, a tree has at most c = ceil(Mx / (n-1)) units for a destination. All these units cross a
+    link before any of them crosses the next link, so the schedule takes c steps times the sum of
+    the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)

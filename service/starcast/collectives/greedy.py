@@ -42,7 +42,8 @@ from starcast.topologies import Topology, memory
 if TYPE_CHECKING:
     from starcast.collectives.matching import FoundRows
 
-#: The maximum number of attempts to build one schedule, and of rows in all attempts together.
+#: The maximum number of attempts to build one schedule. With more than one attempt, all attempts
+#: together build at most `_ATTEMPTED_ROWS` rows.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
 #: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
 _ROWS_PER_CALL = 1_000_000
@@ -55,12 +56,14 @@ _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 def _best_rows(
     prepare: Callable[[], _Steps], rows: int, least: Callable[[], int], seed: int
 ) -> "FoundRows":
-    """Build a schedule several times; return the rows of the schedule with the fewest steps.
+    """Build a schedule one or more times; return the rows of the schedule with the fewest steps.
+
+    Large schedules are built only once.
 
     Args:
-        prepare: returns the function that appends the steps of one schedule.
+        prepare: a function that returns the function that appends the steps of one schedule.
         rows: the number of rows of a schedule.
-        least: returns a lower bound on the number of steps.
+        least: a function that returns a lower bound on the number of steps.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415 - imports numba, which takes long
@@ -271,7 +274,10 @@ def _scatter(topology: Topology, root: int, ports: Ports, messages: Messages, se
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows per source; without translations, the rounded-up mean."""
+    """Return the number of rows per source.
+
+    On topologies without translations, the result is the mean over all sources, rounded up.
+    """
     sources = 1 if topology.has_translations else topology.endpoints
     return ceil_div(int(arguments["messages"]) * topology.distance_sum, sources)
 
@@ -284,7 +290,8 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    # The i-th units of all sources have different destinations, so that fewer wait for one link.
+    # The i-th units of all sources have different destinations, so fewer units wait for the same
+    # link.
     chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

@@ -1,7 +1,8 @@
 """Choose, step by step, which unit crosses which link in a greedy schedule.
 
-The functions are compiled if numba is installed, and run as Python functions otherwise. Both ways
-give the same rows: all numbers are integers, and the random numbers come from `draw`.
+The functions are compiled if numba is installed, and run as Python functions otherwise. The rows
+are the same in both cases, because all numbers are integers and the random numbers come from
+`draw`.
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender has and its receiver lacks, if there is one, and no unit goes twice to the same receiver. A
@@ -27,7 +28,8 @@ _FACTOR, _PRIME = 48_271, 2**31 - 1
 #: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
 _SAMPLES = 2
 
-#: The weights of one-port matchings are fractions times this number, rounded down to integers.
+#: The factor by which the fractional weights of one-port matchings are multiplied before they are
+#: rounded down to integers.
 _SCALE = 4096
 #: The number of units in an int64 of `Holdings`, small enough that no such integer is negative.
 _BITS = 62
@@ -137,7 +139,7 @@ def _pick(
     start = draw(chance, words * _BITS)
     word = start // _BITS
     found = held.before[sender, word] & ~held.now[receiver, word]
-    # The units below the start are considered last.
+    # The units whose numbers are below the start of the search are considered last.
     last = found & ((1 << (start % _BITS)) - 1)
     found ^= last
     best, least = -1, 0
@@ -191,7 +193,7 @@ def _exchange(
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
-        held: the holdings of all nodes.
+        held: the holdings of all nodes; modified in place.
         node: the rank of the receiver.
         slot: the index of the receiver's port at the idle link.
         first: the index of the receiver's first row in this step.
@@ -226,7 +228,7 @@ def _receive(
 ) -> None:
     """Choose and record the units that a node receives in an all-port step.
 
-    The parameters are those of `spread`, except ``node``, the rank of the receiver.
+    The parameter ``node`` is the rank of the receiver; `spread` documents the other parameters.
     """
     ports = table.shape[1]
     first, turn = rows.counts[0], draw(chance, ports)
@@ -296,7 +298,8 @@ def _is_free(pairing: Pairing, node: int, slot: int, other: int) -> bool:
 def _use(pairing: Pairing, node: int, slot: int, other: int, endpoints: int) -> None:
     """Record that a node was matched with a neighbour in this step.
 
-    An endpoint is matched only once per step, a switch once for each link.
+    In a step, an endpoint is matched at most once as a node and at most once as the partner of
+    another node. A switch is matched at most once for each link.
     """
     pairing.is_done[0, node], pairing.is_done[1, other] = node < endpoints, other < endpoints
     pairing.is_used[node, slot] = True
@@ -368,8 +371,8 @@ def _inform(
 ) -> None:
     """Match nodes that lack units with neighbours that hold these units, and record the units sent.
 
-    The parameters are those of `spread`, and two workspaces: the pairing, and ``urgency``, int64
-    ``[2, nodes]``.
+    The parameters ``pairing`` and ``urgency`` (int64 ``[2, nodes]``) are workspaces; `spread`
+    documents the other parameters.
     """
     nodes, ports = table.shape
     need, ahead = urgency[0], urgency[1]
@@ -563,7 +566,7 @@ def _remove(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
 
 @jit
 def _furthest(waiting: Waiting, node: int, slot: int) -> int:
-    """Return a unit with the furthest destination among those that wait for a link, else -1.
+    """Return a unit with the furthest destination among those that wait for a link; -1 if none.
 
     The link leaves ``node`` through the port with the index ``slot``.
     """
@@ -609,8 +612,8 @@ def route(
 ) -> None:
     """Append steps of a scatter or an alltoall until there are at least ``goal`` rows.
 
-    The parameters are those of `spread`, but ``waiting``, the lists of waiting units, replaces
-    ``held``; it is modified in place.
+    The parameter ``waiting`` contains the lists of waiting units and is modified in place; `spread`
+    documents the other parameters.
     """
     nodes, ports = table.shape
     pairing = _allocate_pairing(nodes, ports)

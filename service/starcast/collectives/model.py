@@ -168,7 +168,7 @@ class Schedule(Displayable):
 
     @cached_property
     def id(self) -> str:
-        """The id under which the schedule is stored, as `schedule_id` returns it."""
+        """The id under which the schedule is stored (see `schedule_id`)."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
         # An allreduce along the trees of a forest has a root, and is not expanded.
         if self.collective == "allreduce":
@@ -238,9 +238,9 @@ class Schedule(Displayable):
     def expand(self) -> "Schedule":
         """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
-        Unit numbers change: in an allgather, i becomes source*M + i (in reductions, with the
-        destination instead of the source); in an alltoall, destination*M + i becomes
-        (source*N + destination)*M + i.
+        The numbers of units change. In an allgather, unit i becomes unit source*M + i; in a
+        reduction, it becomes unit destination*M + i. In an alltoall, unit destination*M + i becomes
+        unit (source*N + destination)*M + i.
 
         Raises:
             InputError: the collective cannot have this number of units.
@@ -273,7 +273,7 @@ class Schedule(Displayable):
     def _check_addresses(self) -> None:
         """Check that every row can be translated.
 
-        Translation computes some ports from senders and receivers, so it would repair wrong ports.
+        Translation computes some ports from senders and receivers, which would hide a wrong port.
 
         Raises:
             InputError: the collective cannot have this number of units.
@@ -296,7 +296,7 @@ class Schedule(Displayable):
         across = np.zeros(len(self), dtype=np.int32)
         port, sender = self.port[exists], self.sender[exists]
         if len(self) > topology.nodes // 8:
-            # For many rows, a table of all neighbours is much faster.
+            # For many rows, a table of all neighbours is much faster than computing each receiver.
             across[exists] = topology.table()[np.searchsorted(topology.ports, port), sender]
         else:
             across[exists] = topology.step(port.astype(np.uint8), sender)
@@ -326,7 +326,7 @@ class Schedule(Displayable):
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
-#: An artifact whose data are in memory (elsewhere, an artifact may be given by its id only).
+#: A topology, forest or schedule in memory. Elsewhere, an artifact may be given by its id alone.
 Structure = Topology | Forest | Schedule
 
 

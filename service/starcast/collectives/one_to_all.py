@@ -52,7 +52,8 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        packets: whether a link may carry several units per step; by default if trees share a link.
+        packets: whether a link may carry several units per step; by default, True only if two trees
+            share a directed link.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -190,10 +191,11 @@ def _build_recursive_substar(
 ) -> Draft:
     """Build the broadcast of M messages, one after another, down the tree of Sheu et al. 1993.
 
-    All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
-    to one child per step. The node uses the ports above its port of arrival first (Rule 2), then
-    the lower ports, both in ascending order. The next message follows n-1 steps later, so M
-    messages take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
+    In the all-port model, one message leaves the root per step, and M messages take 2n-4+M steps.
+    In the one-port model, a node sends to one child per step. The node uses the ports above its
+    port of arrival first (Rule 2), then the lower ports, both in ascending order. The next message
+    follows n-1 steps later, so M messages take n(n-1)/2 + (M-1)(n-1) steps
+    (docs/definitions/tseng-sheu.md, B2).
     """
     forest = trees.forest(topology, "recursive-substar", root)
     if ports == "all":
@@ -304,7 +306,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if all paths are shortest: messages times the distance sum."""
+    """Return the number of rows of a schedule along shortest paths: messages times distance sum."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
@@ -318,7 +320,10 @@ def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | N
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return why messages cannot be divided equally among perfectly balanced trees, or None."""
+    """Return why messages cannot be divided equally among the trees; None if they can.
+
+    The trees are the perfectly balanced trees.
+    """
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None
@@ -329,7 +334,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     )
 
 
-#: The smallest n with perfectly balanced trees, because in S_2 there is nothing to rotate
+#: The smallest n for which perfectly balanced trees are defined. In S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p

@@ -182,7 +182,7 @@ def _declare(
     Args:
         algorithm: the other algorithm, which has the same arguments, port models and trees.
         collective: the collective of the derived algorithm.
-        turn: derives a schedule from the other algorithm's schedule.
+        turn: a function that derives a schedule from a schedule of the other algorithm.
         passes: the number of rows in the derived schedule for each row in the other schedule.
     """
 

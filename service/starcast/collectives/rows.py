@@ -252,8 +252,8 @@ def translate_rows(
         topology: the topology of the schedule.
         rows: the schedule's rows for one root or one source.
         image: int32 ``[nodes]``, the rank of each node's image.
-        units_per_node: if unit ``u`` belongs to the node ``u // units_per_node``, that node is
-            translated too; 0 if units do not belong to nodes.
+        units_per_node: the number of units per node if unit numbers encode nodes, else 0. Unit
+            ``u`` encodes the node ``u // units_per_node``, which is translated too.
         table: the topology's table of neighbours, to avoid computing it in every call.
     """
     sender = image[rows.sender]

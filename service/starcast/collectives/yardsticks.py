@@ -171,7 +171,7 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
 
 
 def spanning_constructions(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the constructions whose trees reach all nodes.
+    """Return the names of the constructions on a topology whose trees reach all nodes.
 
     Constructions that need arguments besides the root are omitted.
     """
@@ -227,7 +227,10 @@ def _build_broadcast(
 
 
 def _allgather_construction(topology: Topology, ports: str, arguments: Arguments) -> str | None:
-    """Return the construction ``base``; None if each source has its own trees in the schedule."""
+    """Return the name of the construction whose trees the schedule uses, which is ``base``.
+
+    The result is None if each source has its own trees in the schedule.
+    """
     return str(arguments["base"]) if allgather.count_sources(topology, ports) == 1 else None
 
 

@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
     Attributes:
         amount: the number of start-ups, or of messages that one link or node has to carry.
-        reason: the reason for the bound, as a noun phrase that cites the source.
+        reason: the reason for the bound, as a noun phrase.
     """
 
     amount: Fraction
@@ -71,8 +71,8 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     * a single node: the root in a scatter or gather, else the endpoint whose links have the
       smallest total capacity;
     * a side of a minimum cut;
-    * among the sets without the root (in a scatter or gather) or without node 0 (otherwise), the
-      set with the most endpoints per unit of capacity that leaves the set;
+    * the set with the most endpoints per unit of capacity of the links that leave the set. Only
+      sets without the root (in a scatter or gather) or without node 0 (in other collectives) count;
     * the nodes up to some distance from a node that is farthest from node 0.
 
     Args:

@@ -1,4 +1,4 @@
-"""The cost formula (closed form) of every algorithm, and the optimal number of pieces.
+"""The cost formulas (closed forms) of algorithms, and the optimal number of pieces.
 
 Pieces are the segments or messages into which an algorithm splits a message.
 """
@@ -25,10 +25,10 @@ Price = Callable[[int], Cost]
 
 @dataclass(frozen=True)
 class Entry:
-    """The cost formula of an algorithm, and how the algorithm splits a message.
+    """The cost formula of an algorithm, and the way in which the algorithm splits a message.
 
     Attributes:
-        form: function that returns the cost formula, called as ``form(topology, ports,
+        form: a function that returns the cost formula, called as ``form(topology, ports,
             **arguments)``.
         each_tree: whether a message is first split among ``degree`` trees, and then into segments.
         each_node: whether a message is first split among all nodes.
@@ -106,10 +106,10 @@ def _symbol_rounds(n: int) -> int:
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
-    """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
+    """Return the cost formula of an allgather along C link-disjoint Hamiltonian cycles.
 
-    On N nodes, the allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1)
-    transmissions.
+    On N nodes with M messages each, the allgather takes ceil(k(N-1)/2) steps, where k = ceil(M/C),
+    and M N(N-1) transmissions.
     """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
@@ -340,8 +340,9 @@ def optimal_pieces(
         The optimal real number of pieces, which ignores rounding, and the optimal positive integer.
 
     Raises:
-        InputError: a name or an argument is invalid, the algorithm does not split its messages or
-            has no closed form, or T_s is 0, so more pieces are always better.
+        InputError: a name or an argument is invalid; the algorithm does not split its messages or
+            has no closed form; the links have different capacities or latencies; or T_s is 0, so
+            more pieces are always better.
     """
     topology = as_topology(topology)
     definition, _ = _find(topology, collective, algorithm)
@@ -379,7 +380,7 @@ def find_optimum(
     number of pieces is returned.
 
     Args:
-        price: returns the cost of p pieces.
+        price: a function that returns the cost of p pieces.
         machine: T_s and T_c.
         period: the number of pieces after which the effect of rounding repeats.
         allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.

@@ -156,7 +156,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
 }
 
 
-# 1996: x copies of unit messages along edge-disjoint trees
+# Fragopoulou & Akl 1996: x copies of unit messages along edge-disjoint trees
 #
 # The paper states times for x = 1, for divisors x of n-1, and for x = n-1. For other x the formulas
 # are starcast's own, with c = ceil(Mx/(n-1)), the largest number of copies sent along one tree.

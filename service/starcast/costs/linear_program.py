@@ -23,7 +23,8 @@ from starcast.topologies.flows import Arcs
 
 #: Maximum number of variables of the linear program, one per source and directed link.
 MAX_VARIABLES = 100_000
-#: With more variables, the linear program is announced, because solving it can take minutes.
+#: Number of variables above which a message announces the linear program, because solving it can
+#: take minutes.
 _ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6
@@ -73,9 +74,10 @@ def least_busiest_link(topology: Topology) -> Fraction:
 
 
 def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.float64]:
-    """Return each directed link's length in the program's dual solution, scaled to maximum 1.
+    """Return the length of each directed link in the dual solution of the linear program.
 
-    If the solver finds no solution, all lengths are 1.
+    The lengths are scaled so that the largest length is 1. If the solver finds no solution, all
+    lengths are 1.
     """
     try:
         from scipy.optimize import linprog  # noqa: PLC0415 - optional
@@ -87,7 +89,8 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
         ) from None
     count = len(tails)
     number = np.arange(count)
-    # The inflow of a node minus its outflow is 1 message or, for the source, -(N-1) messages.
+    # For each source, a node's inflow minus its outflow is 1 message, or -(N-1) messages if the
+    # node is the source.
     signs = np.r_[np.ones(count), -np.ones(count)]
     rows, columns = np.r_[heads, tails], np.r_[number, number]
     balance = coo_array((signs, (rows, columns)), shape=(nodes, count))

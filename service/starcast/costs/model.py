@@ -165,8 +165,8 @@ def execute_in_model(
 
     Returns:
         The simulation and the work on the critical path, which determines the time. The work is
-        None for a synchronous execution over equal links, which depends neither on the size of a
-        unit nor on the machine.
+        None for a synchronous execution over equal links, because the simulation alone determines
+        the cost of such an execution.
 
     Raises:
         RejectedError: the schedule violates its port model; if the work is None, the simulation
@@ -203,13 +203,13 @@ def price_simulation(
 ) -> Cost:
     """Return the cost of an execution.
 
-    In the synchronous model each step lasts as long as its largest packet.
-
     Args:
         simulation: the simulation of the execution.
         unit: bytes per unit, as computed by `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work on the critical path, from `execute_in_model`.
+        critical: the work on the critical path, from `execute_in_model`. If it is None, the
+            execution is synchronous over equal links, and each step lasts as long as its largest
+            packet.
     """
     if critical is None:
         sizes = int(simulation.packet_sizes.sum())
@@ -494,12 +494,12 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
 def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return a lower bound on the time of an all-port alltoall, by a linear program.
 
-    Give each directed link a length. Then the sum of the distances of all node pairs, divided by
-    the sum of all lengths, is a lower bound on the messages on the busiest link. The linear program
-    finds the lengths for which the bound is largest. If messages may be divided among routes, an
-    alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which the bound
-    does not include. The bound is computed exactly from the solver's lengths, so the bound holds
-    even if the lengths are imprecise.
+    Let each directed link have a length. Then the sum of the distances of all node pairs, divided
+    by the sum of all lengths, is a lower bound on the messages on the busiest link. The linear
+    program finds the lengths for which the bound is largest. If messages may be divided among
+    routes, an alltoall attains this bound (Shahrokhi & Matula 1990), apart from start-ups, which
+    the bound does not include. The bound is computed exactly from the solver's lengths, so the
+    bound holds even if the lengths are imprecise.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -528,8 +528,9 @@ _REFERENCES = {
 }  # fmt: skip
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
-#: By family: the number of the table in Fragopoulou & Akl 1993 for one copy, and of the table in
-#: Fragopoulou & Akl 1996 for broadcasts and for several copies.
+#: For each topology family, the numbers of the tables with bounds on steps. The first is a table of
+#: Fragopoulou & Akl 1993, for one copy; the second is a table of Fragopoulou & Akl 1996, for
+#: broadcasts and for several copies.
 _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 

@@ -95,9 +95,9 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: an axis, such as ``copies``, or None. Every table also has a row or column for
-            the value 1 of this axis, so a case with the value 1 gets a table of its own only if
-            there are no other cases.
+        axis_with_1: an axis, such as ``copies``, or None. The table of any case also shows numbers
+            for the value 1 of this axis. Cases with the value 1 are therefore omitted if there are
+            other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. A column

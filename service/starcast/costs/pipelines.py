@@ -109,7 +109,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather in which all links carry the same number of bytes.
+    """Return the cost formula of an allgather that is assumed to load all links equally.
 
     Args:
         topology: the topology.
@@ -138,9 +138,9 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model a step (slot) becomes n-1 sub-slots, so the time is n-1 times as long. The formula counts
-    all sub-slots of the last slot, but an execution ends with the last sub-slot that is used, less
-    than n-1 sub-slots earlier. For even n, executions end with the last sub-slot of the last slot
-    (checked for n = 2..8).
+    all sub-slots of the last slot, but an execution ends with the last sub-slot that is used, which
+    is fewer than n-1 sub-slots earlier. For even n, executions end with the last sub-slot of the
+    last slot (checked for n = 2..8).
     """
     source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
     note = _idle_note(topology, ports) if topology.n % 2 else ""
@@ -154,8 +154,9 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 
     In the all-port model the time is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is
     `multiple_height`; the number of steps is exact. In the one-port model the time is n-1 times as
-    long (Theorem 2), and the number of steps is too large by less than n-1. The bytes are an upper
-    bound: a step in which trees share no link is shorter, as are all steps on S_2.
+    long (Theorem 2), and the formula exceeds the actual number of steps by less than n-1. The bytes
+    are an upper bound, because the formula assumes that trees share a link in every step. On S_2,
+    and in steps without a shared link, packets are smaller.
     """
     source = f"{TSENG_SHEU}, equation (3), Theorems 1 and 2"
     note = "the bytes are an upper bound: a step in which no link is shared is shorter"
@@ -221,7 +222,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
 
 
-# Algorithms without segments that Tables 1 and 2 of the same paper cite (sections 6.1 and 6.2)
+# Algorithms without segments that Tables 1 and 2 of Tseng & Sheu 1997 cite (sections 6.1 and 6.2)
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
@@ -230,7 +231,7 @@ def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Top
     The time is steps * (T_s + m T_c).
 
     Args:
-        steps: function of the topology that returns the number of steps.
+        steps: a function that returns the number of steps on a topology.
         row: the table and the row of Tseng & Sheu 1997.
     """
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
@@ -271,9 +272,9 @@ def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
     Li et al. state this formula in Theorems 2 and 3. D is the diameter of S_{n,k}.
 
     In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
-    exact. In the one-port model the time is n-1 times as long, and the number of steps is too large
-    by less than n-1. The number of bytes is too small by a factor of n-1, because one tree carries
-    all p segments of m/p bytes.
+    exact. In the one-port model the time is n-1 times as long, and the formula exceeds the actual
+    number of steps by less than n-1. The actual number of bytes is n-1 times as large as in the
+    formula, because one tree carries all p segments of m/p bytes.
     """
     note = ""
     if topology.degree > 1:
@@ -314,8 +315,9 @@ def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
     of different sizes.
 
     In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
-    links of a level and a port carry the same number of bytes. The formula has n times too many
-    start-ups. In addition, it counts start-ups of the last step that are not needed.
+    links of a level and a port carry the same number of bytes. The D steps have (n-1)D sub-slots,
+    but the formula has n times as many start-ups. In addition, an execution does not need all
+    sub-slots of the last step.
     """
     start_ups = topology.diameter * _sub_slots(topology, ports)
     note = ""
@@ -391,7 +393,8 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model the time is d times as long, because every slot has one sub-slot per port (see Theorem 2
     of Tseng & Sheu). The one-port time is an upper bound: it counts all sub-slots of the last slot,
-    but an execution ends with the last sub-slot that is used, less than d sub-slots earlier.
+    but an execution ends with the last sub-slot that is used, which is fewer than d sub-slots
+    earlier.
     """
     source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)
     return _pipeline(topology, ports, topology.n, segments, source, note)

@@ -22,7 +22,7 @@ SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
 
 
 class CostPart(NamedTuple):
-    """The costs of one collective in one port model, or a paper's table for one set of parameters.
+    """A cost table of one collective in one port model, or a paper's table for one parameter set.
 
     Attributes:
         title: collective, topology, message, machine and port model; or the source and caption of a
@@ -43,7 +43,7 @@ class CostPart(NamedTuple):
 
 
 def part_of_costs(rows: list[Row], title: str, label: str) -> CostPart:
-    """Return the costs of one collective in one port model, with the sources below the table."""
+    """Return the cost table of one collective in one port model, with the sources below it."""
     letters = _letters(map(_source, rows))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)

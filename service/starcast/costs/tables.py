@@ -48,12 +48,12 @@ from starcast.topologies.cayley_families import Hypercube
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of a paper's table.
+    """A row of a cost table that is not an algorithm: a row of a paper's table, or a lower bound.
 
     Attributes:
         name: the cited authors, or a short name.
         source: the paper and the number of the table.
-        form: function that returns the closed form of the costs, called as ``form(topology)``, or
+        form: a function that returns the closed form of the costs, called as ``form(topology)``, or
             as ``form(topology, pieces)`` if the message is split. None if the paper states only
             orders of growth, or if there are more copies than links at the source.
         cited: whether the row describes another work, or a network other than the paper's own.
@@ -153,7 +153,7 @@ _CITED = {
 BOTTLENECK_CUT = "bottleneck cut"
 #: The name of the row with the optimum of the linear program for an all-port alltoall.
 CONCURRENT_FLOW = "concurrent flow"
-#: Bounds that are computed only if `CostProblem.bounds` requests them.
+#: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
 #: Maximum dimension of the hypercube for comparison, for which no arrays are built.
 MAX_HYPERCUBE = 64
@@ -241,7 +241,7 @@ class CostRow:
     """A row of a cost table.
 
     Attributes:
-        name: the name of an algorithm or of a printed row.
+        name: the name of an algorithm, a lower bound or a printed row.
         source: the paper, and the number of the theorem or table.
         cited: whether the row describes another work, or a network other than the paper's own.
         cost: the cost by the closed form; None if the paper states only orders of growth, if the
@@ -484,7 +484,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     """
     topology, machine = problem.topology, problem.machine
     check_start_up(machine)
-    # The number of messages on the busiest link, for each message that is sent.
+    # With M unit messages, the busiest link carries at least `share * M` messages.
     share = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), machine, copies=copies
     ).bytes

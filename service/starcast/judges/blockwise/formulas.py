@@ -37,7 +37,7 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
-#: Number of positions whose fixed points are counted by a single table lookup.
+#: Number of positions for which a single table lookup counts the symbols at home.
 TRIPLE = 3
 
 
@@ -53,9 +53,10 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home (see the module docstring) in three positions,
             uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
-            second index is a number in base m, with a digit for each of these positions: the index,
-            among the row's symbols in positions 2..m, of the symbol whose home is this position, or
-            m-1 if that symbol is elsewhere. The third index is a node of the row.
+            second index is a number in base m with one digit for each of these positions. The digit
+            stands for the symbol whose home is this position. It is the symbol's index among the
+            row's symbols in positions 2..m, or m-1 if the symbol is elsewhere. The third index is a
+            node of the row.
         substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
             and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
@@ -77,8 +78,8 @@ def build_tables(m: int) -> Tables:
         neighbours[port] = permutations.rank(permutations.cross(patterns, port) + np.uint8(1))
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
-    # If m is small, some of the six positions do not exist. They add no fixed points, so the gains
-    # are the same for all indices of these positions.
+    # If m is small, some of the six positions do not exist. No symbol is at home there, so the
+    # table has the same value for all indices of these positions.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -86,7 +87,10 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: each node's port to its parent, and the step that informs it."""
+    """Return `Tables.substar`: for each node of S_m, the port to its parent, and a step.
+
+    In this step, a broadcast along the tree informs the node.
+    """
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
     return np.array([relabel(m, 1, x, y) for x in nodes], dtype=np.uint8).T.copy()
@@ -272,7 +276,8 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 def first_displaced(n: int, x: Array, k: int) -> int:
     """Return the first position in the sequence k+1, .., n, 2, .., k-1 with a displaced symbol.
 
-    A symbol is displaced if it differs from its position. If no symbol is displaced, return k.
+    A symbol is displaced if it differs from its position. If no symbol is displaced, the result is
+    k.
     """
     for position in range(k + 1, n + 1):
         if x[position] != position:
@@ -357,15 +362,17 @@ def distance(n: int, x: Array, home: Array) -> int:
 def fill_distances(
     n: int, m: int, x: Array, others: Array, tables: Tables, home: Array, out: Array
 ) -> None:
-    """Write the distances from the nodes of a row to the hub into ``out``, as in `distance`.
+    """Write the distance from each node of a row to the hub (see `distance`) into ``out``.
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions and returns to
     a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
     of cycles: those inside the common positions, which all nodes share; and those through free
     positions. The latter are the cycles of the permutation of the free symbols, composed with the
-    exits; `Tables.cycles` counts them. The parameters are those of
-    `fill_greedy`, and ``tables``. Here ``home`` contains the symbols' positions in the hub.
+    exits; `Tables.cycles` counts them.
+
+    The parameter ``home`` contains the positions of the symbols in the hub, and ``tables`` the
+    look-up tables. `fill_greedy` documents the other parameters.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -383,8 +390,8 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the number of fixed symbols is looked up for three positions at a time, because a table
-    # for all free positions would not fit into the cache.
+    # Twice the number of symbols at home is looked up for three positions at a time, because a
+    # table for all free positions would not fit into the cache.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
@@ -446,11 +453,11 @@ def fill_substar(
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
     """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
-    The level is the distance from the root plus a detour, which docs/definitions/
-    edge-disjoint-trees.md derives from the definition (Fragopoulou & Akl 1996, Definition 8). The
-    detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is the
-    first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path to
-    the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
+    The level is the distance from the root plus a detour. The detour is derived from the definition
+    of the trees (Fragopoulou & Akl 1996, Definition 8) in docs/definitions/edge-disjoint-trees.md.
+    The detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is
+    the first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path
+    to the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
     and the detour is 2; otherwise there is no detour.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
@@ -476,7 +483,8 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
         # Here L >= 2. The detour is 2 in tree x_1 and in each tree l whose symbol l is displaced
-        # and not on the cycle of symbol 1. In other trees, the detour is 4, except in k and q.
+        # and not on the cycle of symbol 1. In other trees, the detour is 4; trees k and q are
+        # exceptions (see below).
         detour = 2 if tree == a or is_displaced else 4
         # In tree k, and in tree q if L = 2, the path to the root is a shortest path.
         if tree == k or (tree == q and length == 2):

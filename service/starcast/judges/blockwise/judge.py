@@ -67,7 +67,8 @@ class Findings(NamedTuple):
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
-    The examination stops early if it finds more than `MAX_EXCEPTIONS` exceptions.
+    An exception is a node that has no parent, or whose potential is not larger by 1 than that of
+    its parent. The examination stops early if there are more than `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
     found = Findings(
@@ -282,8 +283,8 @@ def _read_parents_of_ports(
         parents: the potentials of the parents; overwritten.
 
     Returns:
-        False if the parent of any of these nodes is in another block or does not exist; then the
-        values in ``parents`` have no meaning.
+        True if all parents are in this block. If a parent is in another block or does not exist,
+        the result is False, and the values in ``parents`` have no meaning.
     """
     for order in range(len(row)):
         # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
@@ -337,7 +338,8 @@ def _examine_nodes(
 ) -> bool:
     """Examine the nodes of a row one by one; record exceptions and the largest potentials.
 
-    An exception is a node whose parent does not have the potential that is smaller by 1.
+    An exception is a node that has no parent, or whose potential is not larger by 1 than that of
+    its parent.
 
     Args:
         blocks: the formulas of the forest.
@@ -452,7 +454,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return packed counters with the count 1 for the given port; 0 if the port does not exist.
+    """Return packed counters in which the given port has the value 1; 0 if the port does not exist.
 
     The counters of a node's ports, with 4 bits each, are packed into a 64-bit integer. A counter is
     the number of trees that use the port.
@@ -470,7 +472,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links of some nodes, all of which have the same counters, to a histogram of loads.
+    """Add the links to several nodes, which have equal counters, to a histogram of loads.
 
     At index i, the histogram has the number of links that i trees use.
 

@@ -40,8 +40,9 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, for formulas that are evaluated for whole rows and for formulas
-#: that are evaluated node by node. A task of this size takes some seconds.
+#: Number of tree edges per task. The first number is for formulas that are evaluated for whole
+#: rows, the second for formulas that are evaluated node by node. A task of this size takes some
+#: seconds.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
@@ -130,7 +131,7 @@ def verify_blocks(
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Raises:
-        RejectedError: a tree is not a spanning tree; the message names the first offending node.
+        RejectedError: a tree is not a spanning tree; the message names an offending node.
         InputError: ``jobs`` is less than 1.
         LimitError: the results prove only bounds on a height, memory is too small for a range of
             blocks, or a worker was killed repeatedly.
@@ -158,6 +159,7 @@ def run_ranges(
     Raises:
         RejectedError: a node's port does not lead closer to the root; the message names the node
             and the port.
+        InputError: ``jobs`` is less than 1.
         LimitError: memory is too small for a range of blocks, or a worker was killed repeatedly.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
@@ -232,7 +234,8 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
         raise RejectedError(
-            f"the results do not cover the {source.count} blocks of {source.id} exactly once each",
+            f"the results do not cover each of the {source.count} blocks of {source.id} "
+            "exactly once",
             hint="merge the results of all ranges of one job",
         )
     follower = _Follower(source)

@@ -58,10 +58,10 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
         schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
             rows with the same source, tree and link form one hop, which ends when its last unit
             arrives.
-        faults: faulty nodes and links, as for `simulate`. A hop is blocked if its link, sender or
-            receiver fails before the hop ends. The acknowledgement of a hop returns over the same
-            link after the last hop in the subtree beyond the link. The acknowledgement is blocked
-            if the link, its sender or its receiver has failed by then.
+        faults: the faulty nodes and links, in the form that `simulate` accepts. A hop is blocked if
+            its link, sender or receiver fails before the hop ends. The acknowledgement of a hop
+            returns over the same link after the last hop in the subtree beyond the link. The
+            acknowledgement is blocked if the link, its sender or its receiver has failed by then.
 
     Raises:
         InputError: the schedule is not an allgather that traverses each tree depth first, it has
@@ -199,7 +199,8 @@ class _Traversals:
             source: the source of each hop's traversal.
 
         Raises:
-            InputError: no earlier hop reached a sender, or a node is reached twice.
+            InputError: no earlier hop reached a sender, a node is reached twice, or a hop returns
+                to the source.
         """
         nodes = self.rows.schedule.topology.nodes
         hop = np.arange(len(source))

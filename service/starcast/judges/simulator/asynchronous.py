@@ -1,4 +1,4 @@
-"""Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
+"""Execute schedules asynchronously: packets wait for their units and links, not for steps.
 
 The critical path is the chain of packets that determines the total time of the execution.
 
@@ -220,12 +220,11 @@ class _Queue:
 class _FirstQueue:
     """Computes the end times of a batch's packets from the queues of one kind of resource.
 
-    Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready to
-    start, if packets of its queue are ignored. Packet i ends at the maximum of ready_j + d_j + .. +
-    d_i over j <= i. With the sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of
-    ready_j - D_{j-1}. A single call computes the prefix maxima of all queues: an offset makes all
-    values of a queue larger than the values of all earlier queues, so the maximum starts again with
-    each queue.
+    Let d_j be the duration of packet j in a queue, and ready_j the time at which packet j could
+    start if it did not wait for its queue. Packet i ends at the maximum of ready_j + d_j + .. + d_i
+    over j <= i. With the sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of ready_j -
+    D_{j-1}. A single call computes the prefix maxima of all queues: an offset makes all values of a
+    queue larger than the values of all earlier queues, so the maximum starts again with each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -282,7 +281,10 @@ class CriticalSend(NamedTuple):
 def _describe(
     packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
 ) -> CriticalSend:
-    """Describe a packet on the critical path by one of its rows, given its times in ticks."""
+    """Describe a packet on the critical path; its sender and receiver are those of the given row.
+
+    The times ``start`` and ``end`` are given in ticks.
+    """
     topology = packets.links.topology
     return CriticalSend(
         step=int(packets.step[row]),

@@ -83,11 +83,12 @@ class Timing:
     def critical_path(self) -> tuple[CriticalSend, ...]:
         """The packets that determine the total time, in chronological order.
 
-        Synchronous model: the longest packet of every step (the first one if several are equal).
-        Asynchronous model: a chain of packets that ends with the last packet; each packet started
-        when the packet before it ended. If a packet waited equally long for a unit and for its
-        link, sender or receiver, its ``waits_for`` names the link, sender or receiver. Of a
-        symmetric schedule, only packets of the source whose rows are stored are listed.
+        Synchronous model: the longest packet of each step that has packets (the first one if
+        several are equal). Asynchronous model: a chain of packets that ends with the last packet;
+        each packet started when the packet before it ended. If a packet waited equally long for a
+        unit and for its link, sender or receiver, its ``waits_for`` names the link, sender or
+        receiver. Of a symmetric schedule, only packets of the source whose rows are stored are
+        listed.
         """
         return self._path()
 
@@ -138,7 +139,7 @@ def timing(
         t_s: T_s, the start-up time of a packet, in any time unit.
         t_c: T_c, the time per byte, in the same time unit.
         execution: the execution model, as described above.
-        faults: faulty nodes and links, as for `starcast.simulate`.
+        faults: the faulty nodes and links, in the form that `starcast.simulate` accepts.
 
     Raises:
         InputError: a number is negative or infinite, a unit has 0 bytes, the execution model is

@@ -110,7 +110,7 @@ class Outages:
     """The faults of a simulation. Each faulty node or link is kept once, with its earliest step.
 
     Raises:
-        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+        InputError: ``faults`` is not an iterable of faults (for example, a string), or a fault
             is neither a node nor a link of the topology.
     """
 
@@ -226,7 +226,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
         faults: faulty nodes, links (pairs of neighbours) and `Fault` objects.
 
     Raises:
-        InputError: ``faults`` is not an iterable of faults (but, for example, a string), or a fault
+        InputError: ``faults`` is not an iterable of faults (for example, a string), or a fault
             is neither a node nor a link of the topology.
     """
     outages = Outages(schedule.topology, faults)

@@ -353,7 +353,7 @@ def sort_rows(
         columns: step, sender, receiver and unit of the rows, in the order of steps.
         group: the key to sort by, such as a number for each pair of unit and tree. Rows with equal
             keys stay in the order of steps.
-        source: returns the source of each unit, as `Postcondition.source` does.
+        source: a function that returns the source of each unit, as `Postcondition.source` does.
     """
     order = pack_sort(group).order
     step, sender, receiver, unit = (column[order] for column in columns)

@@ -34,7 +34,8 @@ from starcast.topologies import Topology
 
 #: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
-#: Average number of rows per step above which executing steps one by one is faster than batches.
+#: Average number of rows per step above which steps are executed one by one, which is then faster
+#: than executing batches.
 _LARGE_STEP = 1000
 
 
@@ -118,8 +119,8 @@ class Packets:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
             self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
         else:
-            # If units do not travel in packets, the simulator has checked that a link of capacity 1
-            # carries one unit per step.
+            # Units do not travel in packets, and all links have capacity 1. The simulator has
+            # checked that no link carries two units in a step, so every row is a packet of its own.
             self.begins = np.arange(len(self.step))
         self.units = np.diff(self.begins, append=len(self.step))
         self.single = len(self.begins) == len(self.step)
@@ -133,7 +134,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The index of each row's directed link among the topology's `Links`, ``[rows]``.
+        """The index of each row's directed link (see `Links`), ``[rows]``.
 
         In a symmetric schedule, the index of the port is used, since all links of a port are alike.
         """
@@ -336,7 +337,7 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Return a time as an int if the time is an integer, else unchanged."""
+    """Return a time as an int if the time is an integer; otherwise return it unchanged."""
     return int(time) if time.denominator == 1 else time
 
 

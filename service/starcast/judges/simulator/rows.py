@@ -100,7 +100,7 @@ class Rows:
 
 
 def complete_steps(step: Integers, rows: int = _BATCH) -> Iterator[slice]:
-    """Yield slices of rows; each slice contains complete steps, and at least ``rows`` rows.
+    """Yield slices of rows; each slice contains complete steps.
 
     Args:
         step: the steps of all rows, ascending.

@@ -125,7 +125,7 @@ class TranslatedTraffic(Traffic):
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the counts of `Traffic.measure`, for the packets of all sources."""
+        """Return the same counts as `Traffic.measure`, for the packets of all sources."""
         links = Links(self.rows.schedule.topology)
         port_count = links.topology.port_count
         step = self.rows.step[executed]
@@ -171,7 +171,7 @@ class ExpandedTraffic(Traffic):
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the counts of `Traffic.measure`, for the packets of all sources.
+        """Return the same counts as `Traffic.measure`, for the packets of all sources.
 
         The rows must be complete steps that `find_violation` has checked.
         """
@@ -226,7 +226,7 @@ def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet
 def _occurred_before(step: Integers, port: Integers) -> Mask:
     """Return which rows of a symmetric schedule have the step and port of an earlier row.
 
-    The translations of such rows to other sources use the same directed link in one step.
+    If all sources send, two rows with the same step and port use the same directed links.
     """
     repeated = np.zeros(len(step), dtype=bool)
     # Ports are uint8, so this factor gives different pairs of step and port different keys.
@@ -271,7 +271,7 @@ def _last_step(step: Integers, width: int = 2) -> int:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the number of units in the largest packet of each step; 0 without packets.
+    """Return the number of units in the largest packet of each step; 0 for a step without packets.
 
     Args:
         sizes: the sizes of all packets, in the order of steps.
@@ -336,7 +336,7 @@ class Simulation:
         return list(zip(links, links, self.packet_sizes.tolist(), strict=True))
 
     def list_steps(self) -> dict[str, NDArray[np.int64]]:
-        """Return the steps with their links used and largest packets, as columns by name."""
+        """Return the links used and the largest packet of each step, as columns by name."""
         return {
             "step": np.arange(1, self.steps + 1),
             "links_used": self.links_used,
@@ -350,7 +350,7 @@ class Executed(NamedTuple):
     Attributes:
         simulation: the results of the simulation.
         rows: all rows in chronological order; under faults, the rows of all sources.
-        selection: the executed rows: a slice that starts at row 0, or under faults a mask of
+        selection: the executed rows, as a slice that starts at row 0 or, under faults, as a mask of
             ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.

@@ -205,9 +205,10 @@ class Sums(Deliveries):
         return added
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
-        # If several lanes of a unit are complete in the same step, the lowest tree counts: it is
-        # written last. The order of the rows would depend on the ranks of their senders, which
-        # differ from source to source.
+        # If several lanes of a unit become complete in the same step, the lane with the lowest tree
+        # is recorded, because it is written last. The first row does not determine the lane,
+        # because the order of rows depends on the senders' ranks, which differ from source to
+        # source.
         node, lane = np.divmod(np.sort(sums)[::-1], self.lanes.count)
         pair = node * self.postcondition.units + lane // self.lanes.trees
         new = self.summed[pair] == self.never
