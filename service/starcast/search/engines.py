@@ -288,7 +288,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it finds none.
         work: the first argument of the function; it must be picklable.
-        budget: limits, seeds and the number of processes.
+        budget: the limits, the seed of the first process, and the number of processes.
         subject: a name for the work, for progress and messages.
 
     Returns:
