@@ -221,7 +221,7 @@ class _Run(Generic[Item, Result]):
             future.cancel()
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
-        """Run the tasks of all items; yield each item with its result, as soon as it is finished."""
+        """Run the tasks of all items; yield each item with its result as soon as it is ready."""
         yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also gives up tasks that were only queued on killed workers. So all tasks that

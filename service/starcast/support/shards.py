@@ -81,7 +81,7 @@ class Shard:
         return shard
 
     def select(self, tasks: Sequence[Item]) -> Iterator[tuple[int, Item]]:
-        """Yield the number and the task of each task of this shard, which is every ``count``-th task.
+        """Yield the tasks of this shard, which are every ``count``-th task, with their numbers.
 
         The tasks of a job are numbered from 0.
         """
