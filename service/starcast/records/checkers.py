@@ -96,7 +96,7 @@ class UncheckedForest:
         return distances
 
     def _parents(self, row: ParentPorts) -> Ranks:
-        """Return the parent of each node in a tree, given its parent ports; -1 for none."""
+        """Return the parent of each node of a tree, given the nodes' parent ports; -1 if none."""
         # An entry that is not a port leaves -1 as the parent; `_explain` reports such an entry.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         ranks = np.arange(self.topology.nodes)
@@ -125,8 +125,8 @@ class UncheckedForest:
         return TraversedTree(parents, levels, branches)
 
 
-#: Maximum total number of links on the paths of a batch. A full batch needs about 100 MB, including
-#: the memory for sorting.
+#: Maximum total number of links on the paths that `disjoint_paths` compares in one batch. A full
+#: batch needs about 100 MB, including the memory for sorting.
 _CELLS = 4_000_000
 
 

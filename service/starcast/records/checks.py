@@ -133,7 +133,7 @@ class _WitnessCheck:
             raise _rejected(self.subject, reason)
 
     def forest(self, trees: int | None) -> NDArray[np.uint8]:
-        """Return the array ``parent_port`` after checking that each row is a spanning tree.
+        """Return the array ``parent_port`` after checking that each row describes a spanning tree.
 
         Args:
             trees: the required number of rows; None if any number is allowed.

@@ -52,7 +52,7 @@ Witness = Mapping[str, NDArray[Any]]
 #: Names of the arrays that prove a lower bound on the bisection width
 #: (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
-#: Names of the arrays that prove the bound; they are stored together with the witness.
+#: Names of all arrays that can prove a record's bound. They are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)
 
 #: Maximum number of attempts in a record; older attempts are dropped.
@@ -216,7 +216,7 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON content: `fields` and, if there is one, the network."""
+        """Return `fields` as a JSON value, with the network if the topology is a network."""
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")

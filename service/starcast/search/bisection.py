@@ -86,7 +86,7 @@ def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return each node's half, 0 or 1, so that each half consists of substars.
+    """Return each node's half, 0 or 1; if possible, each half consists of entire substars.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. If n is odd, one
     substar is divided in the same way, by the symbols before the last one. In other families, the

@@ -185,7 +185,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return each node's two neighbours in the topology, given a 2-factor of the quotient."""
+    """Lift a 2-factor of the quotient to the topology; return each node's two neighbours."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)

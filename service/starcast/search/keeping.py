@@ -87,7 +87,7 @@ def find_trusted(
         record = find_record([folder], problem, topology, arguments)
         if record is None:
             continue
-        # The proof is regenerated only if the record's bound is better than the verified bound.
+        # The proof is regenerated only if its bound is better than the best verified bound so far.
         is_needed = best is None or record.sign * (record.bound - best.bound) > 0
         try:
             checked = trusted_part(record, budget if is_needed else None)
@@ -125,7 +125,8 @@ def save_record(
 
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
-        InputError: the files cannot be written, or the folder's record is damaged.
+        InputError: the files cannot be written, the folder's record is damaged, the topology does
+            not exist, or the problem is not defined on it.
     """
     if is_proved and record.proof is not None:
         verify(record)

@@ -325,8 +325,10 @@ def prove_again(
         The refutation; None if the time limit was reached or the proof is too long.
 
     Raises:
-        RejectedError: the record has no proof, its proof belongs to another formula, the formula
-            has a solution, or a checker rejects the new proof.
+        RejectedError: the record has no proof or needs none, its proof belongs to another formula,
+            the formula has a solution, or a checker rejects the new proof.
+        InputError: the topology does not exist, the problem is not defined on it or has no formula,
+            or ``out`` cannot be written.
         LimitError: memory ran out.
         UnavailableError: python-sat is not installed.
     """
@@ -355,8 +357,11 @@ def check_record_proof(record: Record, proof: str) -> str:
         The name of the checker that accepted the proof.
 
     Raises:
-        RejectedError: the record has no proof, its proof belongs to another formula, or the checker
-            rejects the given proof.
+        RejectedError: the record has no proof or needs none, its proof belongs to another formula,
+            or the checker rejects the given proof.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
+        LimitError: the formula is too large to write.
         UnavailableError: dratify is not installed.
     """
     formula = formula_of(record)
@@ -401,7 +406,8 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
-        InputError: the topology does not exist, or the problem is not defined on it.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
     """
     verify(record)
     if record.proof is None:

@@ -71,7 +71,7 @@ def search(
         InputError: the problem or an argument is unknown, the problem is not defined on the
             topology, or the known record belongs to another problem or topology.
         LimitError: the topology has more nodes than the record checker supports for this problem,
-            or the search does not fit into memory.
+            the search does not fit into memory, or it finds no first object in time.
         RejectedError: the witness, bound or proof of the known record is wrong.
         UnavailableError: a solver is not installed.
 
@@ -456,8 +456,9 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
-        RejectedError: the shards were computed by another version of the code, or a witness or
-            bound is wrong.
+        LimitError: a file is too large.
+        RejectedError: the shards were computed by another version of the code, or a witness, bound
+            or proof is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
     # Many shards may state the same bound. Their records are grouped, so that the proof of this

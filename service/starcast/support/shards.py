@@ -99,7 +99,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
         out: the output file of the shard.
 
     Raises:
-        InputError: the text is not a shard, or only one of shard and output file is given.
+        InputError: the text is not a valid shard, or only one of shard and output file is given.
     """
     if (text is None) != (out is None):
         given, other = ("`out`", "`shard` I/N") if text is None else ("`shard`", "`out` FILE")

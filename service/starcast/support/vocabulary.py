@@ -261,7 +261,7 @@ def parse_construction(text: str, given: Arguments) -> tuple[str, dict[str, Argu
 def parse_arguments(text: str) -> dict[str, ArgumentValue]:
     """Parse arguments such as ``base=multiple,i=2``.
 
-    Values that look like integers become integers.
+    A value that is an integer of at most nine digits is converted to an integer.
 
     Raises:
         InputError: the text is not a list of names with values, or an argument is repeated.
