@@ -216,14 +216,17 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return `fields` as a JSON value, with the network if the topology is a network."""
+        """Return the record without its witness as a JSON object.
+
+        If the topology is a network, the object contains the network.
+        """
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
         return values
 
     def fields(self) -> dict[str, Any]:
-        """Return all fields except the witness as JSON values."""
+        """Return the record's fields except the witness as JSON values, by name."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
