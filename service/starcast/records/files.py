@@ -388,7 +388,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
-    """Return a record's value as text, such as ``7``, or ``7(6)`` with a bound that differs."""
+    """Return a record's value as text: ``7`` if it is optimal, or ``7(6)`` with the bound 6."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 

@@ -62,7 +62,8 @@ _PATIENCE = 15
 def _second_eigenvalue(graph: Topology) -> float:
     """Return the second smallest eigenvalue of the Laplacian, or a lower bound on it.
 
-    For a large graph whose eigenvalue is not known in theory, the result is the lower bound 0.
+    The lower bound is 0. It is returned for large graphs that are neither star graphs nor
+    hypercubes.
     """
     if graph.family == "star" and graph.n > 2:
         # The degree is n - 1, and the second largest eigenvalue of the adjacency matrix is n - 2.
@@ -102,7 +103,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
     """Return a copy of the halves in which random nodes of each half move to the other half.
 
-    Of N nodes in all, N/10 (at least one) leave each half.
+    From each half, N/10 nodes move, but at least one; N is the total number of nodes.
     """
     changed = side.copy()
     count = max(len(side) // 10, 1)

@@ -90,7 +90,7 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
     Returns:
         ``(faults, node, [])`` if such faults exist: the faulty nodes and the distant node.
         Otherwise ``(None, 0, paths)``. The paths prove that no set of faults suffices: for each
-        candidate, every set of at most ``work.most`` faults leaves one of its paths intact.
+        candidate, every set of at most ``work.most`` faults leaves a path to it intact.
     """
     paths: list[NodePath] = []
     for end in work.ends:

@@ -303,7 +303,7 @@ class Quotient(NamedTuple):
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> NodeImages:
     """Divide the nodes of a quotient at random into classes; return the class of each node.
 
-    If the quotient belongs to an automorphism, the automorphism maps each class to the next class.
+    If the quotient was made from an automorphism, this automorphism maps each class to the next.
     """
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
@@ -351,11 +351,11 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
-    """Return the quotient of a topology that belongs to an automorphism.
+    """Return the quotient of a topology by a power of an automorphism.
 
-    The quotient serves to find partitions in which the automorphism maps each class to the next
-    class. Applied ``classes`` times, the automorphism then maps each class to itself. The quotient
-    has one node for each orbit of this power of the automorphism.
+    In the partitions that are searched for, the automorphism maps each class to the next class. So
+    its power with the exponent ``classes`` maps each class to itself. The quotient has one node for
+    each orbit of this power.
 
     Args:
         graph: the topology.

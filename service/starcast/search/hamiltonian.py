@@ -24,8 +24,8 @@ _LENGTHS = (4, 6, 8)
 #: Probability of keeping an exchange that adds a cycle, while many cycles are left.
 _NOISE = 0.002
 #: Mean cycle length up to which every exchange that does not change the number of cycles is kept.
-#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So if the
-#: cycles are longer, only a part of these exchanges is kept, which decreases with the length.
+#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So for
+#: longer cycles, it is kept with a probability that decreases with the length.
 _CHEAP = 800
 #: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
@@ -131,7 +131,7 @@ def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
 def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]]:
     """Return link-disjoint 2-factors made from ports, and the links in none of these 2-factors.
 
-    A 2-factor, or the remaining links, are given by the list of each node's neighbours.
+    Each 2-factor, and the set of the other links, is given by the neighbours of each node.
     """
     reverse = {port: graph.reverse_port(port) for port in graph.ports}
     own = [port for port in graph.ports if reverse[port] == port]

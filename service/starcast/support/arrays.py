@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from starcast.support.limited import MB, check_method, open_archive, refuse_size
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-#: Integers of any numpy type, such as a column of a schedule's rows.
+#: An array of integers of any numpy type, such as a column of a schedule's rows.
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 #: A boolean mask, which is True for the selected entries of another array.

@@ -296,7 +296,8 @@ class Parameters:
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces into which each tree's share of the message is split. For an
             algorithm that sends unit messages, the number of packets sent one after the other
-            (Tseng & Sheu 1997, Table 1, row [16]). 1 for all other algorithms without segments.
+            (Tseng & Sheu 1997, Table 1, row [16]). The number is 1 for all other algorithms without
+            segments.
         messages: number of unit messages in the schedule; 1 for algorithms without this argument.
         copies: number of trees that carry each unit; 1 for algorithms without this argument.
         root: for collectives with a root, the root's label or the word ``centre``. None stands

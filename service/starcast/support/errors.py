@@ -63,7 +63,7 @@ def clean_message(text: str) -> str:
 
 
 class NetworkWarning(UserWarning):
-    """A warning about a network that is being read, such as that parallel links were merged."""
+    """A warning about a network that is being read, for example about merged parallel links."""
 
 
 class StarcastError(Exception):

@@ -43,7 +43,7 @@ NetworkFormat = Literal[
     "edges", "csv", "graph6", "metis", "json", "dot", "pajek", "adjlist", "anynet",
     "matrix-market", "graphml", "gexf", "gml", "sparse6", "ns3", "nccl-xml", "simgrid",
 ]  # fmt: skip
-#: The link attributes as which the weights in a network file can be read.
+#: The link attributes that the weights in a network file can specify.
 Weights = Literal["capacity", "latency"]
 #: File formats by suffix, for files whose content does not determine their format.
 NETWORK_SUFFIXES: dict[str, NetworkFormat] = {
