@@ -2,7 +2,7 @@
 
 Every command imports this module, so it must import quickly. Finding plug-ins with
 `importlib.metadata` would parse the metadata of all installed packages, which takes longer than
-most commands. The search can be skipped if `is_declared` returns False.
+most commands. If `is_declared` returns False, there is nothing to find, and the search is skipped.
 """
 
 import os
