@@ -1,4 +1,4 @@
-"""Checkers that decide properties of trees independently of the code that built the trees.
+"""Checkers of the properties of trees, independent of the code that built the trees.
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
 port towards its parent, 0 at the root and outside the tree) and the root's rank. From the
@@ -7,8 +7,9 @@ across the ports, levels are counted from the root outwards, and distances are f
 breadth-first search. Checkers share no code with `starcast.trees`, so their results are independent
 of that package.
 
-The result is an `Evidence` object: whether the property holds, the measured values, and the first
-counterexample. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
+The result of a check is an `Evidence` object: whether the property holds, the measured values, and
+the first counterexample. The functions `branch_sizes`, `loads` and `level_dimensions` return arrays
+of counts. All checkers except `rooted` and `spanning` raise an error if a tree is not rooted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -95,7 +96,7 @@ class UncheckedForest:
         return distances
 
     def _parents(self, row: ParentPorts) -> Ranks:
-        """Return the parent of each node in a tree, given its parent ports; -1 for none."""
+        """Return the parent of each node of a tree, given the nodes' parent ports; -1 if none."""
         # An entry that is not a port leaves -1 as the parent; `_explain` reports such an entry.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         ranks = np.arange(self.topology.nodes)
@@ -124,8 +125,8 @@ class UncheckedForest:
         return TraversedTree(parents, levels, branches)
 
 
-#: Maximum total number of links on the paths of a batch. A full batch needs about 100 MB, including
-#: the memory for sorting.
+#: Maximum total number of links on the paths that `disjoint_paths` compares in one batch. A full
+#: batch needs about 100 MB, including the memory for sorting.
 _CELLS = 4_000_000
 
 
@@ -175,8 +176,8 @@ def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) ->
 def rooted(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that the root has no parent, and that all nodes with a parent descend from the root.
 
-    So a tree has neither a cycle nor a second root. The measured values are the numbers of nodes in
-    the trees, including the root.
+    If this holds, a tree has neither a cycle nor a second root. The measured values are the numbers
+    of nodes in the trees, including the root.
     """
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
 
@@ -207,9 +208,9 @@ def height(topology: Topology, parent_port: ParentPorts, root: int, bound: int) 
 def shortest_paths(
     topology: Topology, parent_port: ParentPorts, root: int, detour: int = 0
 ) -> Evidence:
-    """Check that no tree path from the root exceeds a shortest path by more than ``detour`` links.
+    """Check that tree paths from the root are at most ``detour`` links longer than shortest paths.
 
-    The measured values are the largest excesses over shortest paths, in links, one per tree.
+    The measured value of a tree is its largest difference between the two lengths.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -244,12 +245,13 @@ def branch_sizes(topology: Topology, parent_port: ParentPorts, root: int) -> Ran
 
 
 def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int = 1) -> Evidence:
-    """Check that the numbers of nodes reached through the root's links differ by ``slack`` at most.
+    """Check that the root's links lead to equal numbers of nodes, up to a difference of ``slack``.
 
     The numbers are sums over all trees. For a single tree, the check compares the sizes of the
     branches. For partial trees that use one link of the root each, the check compares the sizes of
-    the trees. The measured values are the numbers of nodes by port of the root; a node in several
-    trees counts several times. The number of a port without a link is 0, and is not compared.
+    the trees. The measured values are the numbers of nodes, one per port of the root; a node in
+    several trees counts several times. For a port without a link, the number is 0, and is not
+    compared.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -283,7 +285,7 @@ def loads(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
 def congestion(topology: Topology, parent_port: ParentPorts, root: int, bound: int) -> Evidence:
     """Check that no directed link is used by more than ``bound`` trees.
 
-    The measured value is the largest number of trees on a directed link.
+    The measured value is the largest number of trees that use the same directed link.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -294,7 +296,7 @@ def congestion(topology: Topology, parent_port: ParentPorts, root: int, bound: i
 def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Evidence:
     """Check that no directed link is used by two trees.
 
-    The measured value is the largest number of trees on a directed link.
+    The measured value is the largest number of trees that use the same directed link.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -303,9 +305,9 @@ def edge_disjoint(topology: Topology, parent_port: ParentPorts, root: int) -> Ev
 
 
 def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) -> Ranks:
-    """Count the tree links at each level and port, added up over all trees.
+    """Count the links of all trees by level and port.
 
-    A link belongs to the level of its child, and to the port of the parent that leads to the child.
+    A link is counted at the level of its child, and at the parent's port that leads to the child.
 
     Returns:
         int32 ``[height + 1, ports]``; level 0 has no links.
@@ -323,10 +325,10 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield, for each port and tree, the children that their parents reach over this port.
+    """Yield, for each tree and port, the nodes that their parents in the tree reach over the port.
 
     Yields:
-        The index of the port, the tree, and the ranks of the children.
+        The index of the port, the tree, and the ranks of the nodes.
     """
     for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
@@ -368,17 +370,18 @@ def disjoint_paths(
     root: int,
     apart: Literal["nodes", "links"] = "nodes",
 ) -> Evidence:
-    """Check that the paths from the root to any one node in different trees are disjoint.
+    """Check for each node that the paths from the root to this node, one per tree, are disjoint.
 
-    The measured value is the largest number of paths to one node that share a node or link.
+    The measured value is the largest number of paths to one node that share a node or a link; it is
+    1 if the paths are disjoint.
 
     Args:
         topology: the topology that contains the trees.
         parent_port: the trees.
         root: rank of the root.
-        apart: "nodes" if the paths must share neither a node except their two ends nor the direct
-            link between the ends; "links" if the paths must share no link, in either direction, so
-            that a broken link interrupts at most one path.
+        apart: "nodes" if the paths must share no inner node, and at most one path may be the direct
+            link between root and node. "links" if the paths must share no link, in either
+            direction, so that a broken link interrupts at most one path.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -404,8 +407,9 @@ def _steps(
 ) -> NDArray[np.int64]:
     """Return the nodes or links on the paths to ``ends``, int64 ``[height, ends]``, padded with -1.
 
-    If ``apart`` is "nodes", only the inner nodes of the paths are returned; the root represents a
-    path without inner nodes. For "links", the two ends of a link are combined into one number.
+    If ``apart`` is "nodes", only the inner nodes of the paths are returned; the entry of a path
+    without inner nodes is the root. For "links", the two ends of a link are combined into one
+    number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
@@ -428,7 +432,10 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how often the most frequent number of each column occurs, at least 1; ignore -1."""
+    """Return, for each column, how often its most frequent number occurs; -1 is ignored.
+
+    The result for a column is at least 1.
+    """
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
@@ -440,7 +447,7 @@ def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]:
-    """Return the counterexample for a node whose paths in two trees share a node or a link."""
+    """Return the counterexample for node ``end``, whose paths in two trees share a node or link."""
     first_tree: dict[int, int] = {}
     for number, tree in enumerate(graph.trees):
         for step in _steps(graph, tree, np.array([end]), apart)[:, 0].tolist():

@@ -1,4 +1,4 @@
-"""Checks that compute the values of witnesses from the definitions of the problems.
+"""Compute the value of a witness from the definition of its problem, and reject invalid witnesses.
 
 The checks use no code of `starcast.search`. A witness consists of arrays, and a check reads only
 these arrays and the topology. For N nodes, the arrays of a witness are
@@ -40,8 +40,8 @@ PROBLEM_NAMES = tuple(PROBLEMS)
 MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
-#: Maximum size of a witness in bytes; on large topologies, the limit is two bytes per node instead.
-#: A check needs eight times as much memory as the witness.
+#: Maximum size of a witness in bytes. On large topologies, a larger limit applies: two bytes per
+#: node. A check needs eight times as much memory as the witness.
 _MAX_BYTES = 40 * MB
 ProblemArguments = Mapping[str, int]
 
@@ -52,8 +52,8 @@ def verify(record: Record) -> None:
     If the witness has arrays that prove the bound, the bound is verified too.
 
     Raises:
-        RejectedError: the witness is invalid or too large, its value is not the record's value, or
-            the bound is contradicted or not proven by the witness.
+        RejectedError: the witness is invalid or too large, its value is not the record's value, its
+            value contradicts the bound, or its arrays do not prove the bound.
         InputError: the topology does not exist.
     """
     unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
@@ -90,7 +90,7 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
 
 
 class _WitnessCheck:
-    """A witness to check and its topology; methods raise `RejectedError` if a check fails."""
+    """A witness to check, and its topology. The methods raise `RejectedError` if a check fails."""
 
     def __init__(self, problem: str, spec: str, subject: str, witness: Witness) -> None:
         self.graph = topology(spec)
@@ -133,7 +133,7 @@ class _WitnessCheck:
             raise _rejected(self.subject, reason)
 
     def forest(self, trees: int | None) -> NDArray[np.uint8]:
-        """Return the array ``parent_port`` after checking that each row is a spanning tree.
+        """Return the array ``parent_port`` after checking that each row describes a spanning tree.
 
         Args:
             trees: the required number of rows; None if any number is allowed.
@@ -162,7 +162,7 @@ def _broadcast(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     senders = check.neighbours_of(others, ports[1:])
     check.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
-    # Rounds without transmissions can be omitted, so no witness needs as many rounds as nodes.
+    # Each round of a useful witness has a transmission, so it has fewer rounds than nodes.
     check.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. Pairs are
     # sorted, because on S11 `np.unique` takes a hundred times as long.
@@ -246,7 +246,7 @@ def _check_paths(check: _WitnessCheck, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = check.array("paths", None, None)
     check.require(rows.shape[1] > 0, "the paths have no nodes")
-    # Only the paths are checked here; the record's proof shows that they imply the bound.
+    # This function does not check that the paths imply the bound; the record's proof shows this.
     check.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([check.graph.neighbours(port) for port in check.graph.ports])
     check.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

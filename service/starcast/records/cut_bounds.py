@@ -1,4 +1,6 @@
-"""Certificates for lower bounds on bisections: inequalities, added up in exact arithmetic.
+"""Check certificates for lower bounds on the bisection width, in exact arithmetic.
+
+A certificate proves a bound by adding up inequalities.
 
 Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
 and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, let b y be the scalar
@@ -89,7 +91,7 @@ def certified_cut(
 
 
 def round_cut(graph: Topology, value: int) -> int:
-    """Round a lower bound up to the next number of links that a bisection can cut.
+    """Round a lower bound up to the next number of cut links that parity allows in a bisection.
 
     A half of n nodes has degree * n link ends. A link inside the half has two of these ends, and a
     cut link has one. So if the number N of nodes is even, the number of cut links in every
@@ -152,7 +154,7 @@ def pair_orbits(graph: Topology, automorphisms: NDArray[np.int64]) -> NDArray[np
     least = np.arange(nodes * nodes).reshape(nodes, nodes)
     while True:
         before = least.copy()
-        # Both orders of a pair are in one orbit, because y_u y_v is y_v y_u.
+        # The pairs (u, v) and (v, u) are in one orbit, because y_u y_v is y_v y_u.
         np.minimum(least, least.T, out=least)
         for images in automorphisms:
             moved = np.ix_(images, images)

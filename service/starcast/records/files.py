@@ -88,10 +88,10 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the files of a record, and replace existing files. Only the record's form is checked.
+    """Write the files of a record, and replace existing files.
 
-    Only `starcast.search.save_record` should call this function: it checks the record, and holds
-    the lock on the folder.
+    Only the record's form is checked here. The caller should be `starcast.search.save_record`,
+    which verifies the record and holds the lock on the folder.
 
     Raises:
         InputError: the files cannot be written, or could not be read again; nothing is replaced.
@@ -160,10 +160,11 @@ def _read_fields(path: Path) -> tuple[RecordFields, WitnessFile]:
 
 
 def load_all(folder: Path) -> Iterator[Record]:
-    """Read all records of a folder, sorted by problem and file name, shorter names first.
+    """Yield all records of a folder, sorted by problem, then by the length and text of file names.
 
     Raises:
         InputError: a file is missing or damaged, or its format version is not supported.
+        LimitError: a file is larger than the limit for record files.
     """
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
@@ -176,6 +177,7 @@ def load_named(path: Path) -> Record:
 
     Raises:
         InputError: the record cannot be read, or its file was renamed or moved.
+        LimitError: a file of the record is larger than the limit for record files.
     """
     record = load_record(path)
     # A renamed file must not be used as the record of another problem.
@@ -187,7 +189,7 @@ def load_named(path: Path) -> Record:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record of a problem on a topology in the given folders, or None.
+    """Return the best record (see `is_better`) of a problem on a topology in the given folders.
 
     Args:
         folders: the folders to search.
@@ -195,8 +197,12 @@ def find_record(
         topology: the spec of the topology.
         arguments: the arguments of the problem, by name.
 
+    Returns:
+        The record; None if no folder has one.
+
     Raises:
         InputError: a record cannot be read, or its file was renamed or moved.
+        LimitError: a file of a record is larger than the limit for record files.
     """
     best: Record | None = None
     for folder in folders:
@@ -224,7 +230,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why starcast has no suitable record for an algorithm; None if it has one.
+    """Return the reason why starcast has no suitable record, or None if it has a suitable record.
 
     Args:
         problem: a problem without arguments.
@@ -328,10 +334,11 @@ SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
 
 
 def load_files(folders: Sequence[Path]) -> list[Record]:
-    """Return the best record of each problem and topology in the given folders.
+    """Return the best record (see `is_better`) with each id in the given folders.
 
     Raises:
-        InputError: a file is damaged.
+        InputError: a file is missing or damaged, or its format version is not supported.
+        LimitError: a file is larger than the limit for record files.
     """
     best: dict[str, Record] = {}
     for folder in folders:
@@ -350,7 +357,7 @@ class RecordTable(Table):
         """Return the summary: one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
-            # A topology whose spec has another form than S5, S6,3 or Q4 is a series of its own.
+            # A topology whose spec is not like S5, S6,3 or Q4 forms a series by itself.
             spec = _NUMBERED.fullmatch(row["topology"])
             family = (spec[1], spec[3]) if spec else (row["topology"], "")
             key = (row["problem"], str(row["arguments"]), *family)
@@ -381,7 +388,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
-    """Return a record's value as text; if it is not optimal, the bound follows in parentheses."""
+    """Return a record's value as text: ``7`` if it is optimal, or ``7(6)`` with the bound 6."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 
@@ -412,7 +419,7 @@ def record_row(record: Record) -> dict[str, Any]:
 
 
 def record_facts(record: Record) -> dict[str, Any]:
-    """Return the fields of a record by name, with the shapes of the arrays in the witness."""
+    """Return the fields of a record by name; for the witness, only the shapes of its arrays."""
     fields = record.fields()
     fields.pop("format")
     details = {name: fields.pop(name) for name in ("proof", "tried")}
@@ -432,7 +439,7 @@ def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, such as ``LRAT, not made again``.
 
     A bound from theory or inequalities is verified whenever the record is verified, which is fast.
-    A proof is not regenerated, so the text for a proof contains ``not made again``.
+    A proof is not regenerated, so the text for an LRAT or DRAT proof contains ``not made again``.
     """
     if record.proof is None:
         return evidence_kind(record)

@@ -52,7 +52,7 @@ Witness = Mapping[str, NDArray[Any]]
 #: Names of the arrays that prove a lower bound on the bisection width
 #: (`starcast.records.cut_bounds`).
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
-#: Names of the arrays that prove the bound; they are stored together with the witness.
+#: Names of all arrays that can prove a record's bound. They are stored together with the witness.
 EVIDENCE = ("paths", *CERTIFICATE)
 
 #: Maximum number of attempts in a record; older attempts are dropped.
@@ -120,16 +120,16 @@ class Proof:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One search that contributed to a record, or that ended without an answer.
+    """One attempt to reach a target value with one search method.
 
     Attributes:
         method: a short description of the search method.
-        target: the value that the search had to reach.
+        target: the value that the attempt had to reach.
         result: ``witness`` if the target was reached, ``none`` if the target was proven impossible,
             and ``open`` otherwise.
-        seconds: the time of the search.
-        value: the value of the object that the search found; None if this value is not better than
-            the known value. A better value may still miss the target.
+        seconds: the duration of the attempt.
+        value: the value of the object that was found; None if this value is not better than the
+            known value. A better value may still miss the target.
         seed: the random seed; None in records of older versions.
     """
 
@@ -157,12 +157,12 @@ class Record:
             the docstring of `starcast.records.checks` explains the arrays.
         arguments: arguments of the problem, by name.
         proof: evidence for the bound; None if the bound follows from theory or inequalities.
-        solver: the solver of the last formula that improved the value or the bound, with its
-            version; empty if no formula did.
+        solver: the SAT solver, with its version, whose answer last improved the value or the bound;
+            empty if no solver's answer did.
         version: the version of starcast that wrote the record.
-        seconds: the total time of all searches.
+        seconds: the total time of all attempts.
         command: the command that repeats the search.
-        tried: the searches, in chronological order; only the newest `MAX_ATTEMPTS`.
+        tried: the attempts of all searches that contributed, at most the last `MAX_ATTEMPTS`.
     """
 
     problem: str
@@ -216,14 +216,17 @@ class Record:
         return ":".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON content: `fields` and, if there is one, the network."""
+        """Return the record without its witness as a JSON object.
+
+        If the topology is a network, the object contains the network.
+        """
         values = self.fields()
         for network in NetworkRecord.of_topologies([self.topology]):
             values["network"] = network.model_dump(mode="json")
         return values
 
     def fields(self) -> dict[str, Any]:
-        """Return all fields except the witness as JSON values."""
+        """Return the record's fields except the witness as JSON values, by name."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
@@ -238,7 +241,7 @@ FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")
 
 
 def combine_records(records: Iterable[Record]) -> Record:
-    """Combine records of one problem and topology into a record with the best value and bound.
+    """Combine records with the same id into a record with the best value and the best bound.
 
     Args:
         records: one or more records whose witnesses have the stated values. The bounds of these
@@ -249,7 +252,7 @@ def combine_records(records: Iterable[Record]) -> Record:
 
 
 def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
-    """Combine two records of one problem and topology, and the verification states of their bounds.
+    """Combine two records with the same id, and the verification states of their bounds.
 
     The result has the better of the two values, and one of the two bounds. A bound that the other
     record's witness contradicts is false, and is dropped. If neither bound is false, the bounds are
@@ -290,12 +293,12 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
 
 
 def is_better(record: Record, other: Record) -> bool:
-    """Return whether a record is better than another record of the same problem and topology.
+    """Return whether a record is better than another record with the same id.
 
-    A record is better if its value contradicts the other record's bound (is better than the bound
-    allows), or if its value or bound is better and neither is worse. If values and bounds are
-    equal, the record with the stronger evidence for its bound is better; if the evidence is equally
-    strong, the record with more attempts (``tried``).
+    A record is better if its value contradicts the other record's bound, that is, if the value is
+    better than this bound allows. Otherwise, a record is better if its value or bound is better and
+    neither is worse. If values and bounds are equal, the record with the stronger evidence for its
+    bound is better. If the evidence is equally strong, the record with more attempts is better.
     """
     if _contradicts(record, other) or _contradicts(other, record):
         return _contradicts(record, other)
@@ -331,7 +334,7 @@ def _contradicts(record: Record, other: Record) -> bool:
 
 
 def _rank_evidence(record: Record) -> int:
-    """Return the rank of the evidence for a record's bound; the best evidence has the highest rank.
+    """Return the rank of the evidence for a record's bound; stronger evidence has a higher rank.
 
     A second solver's answer has the lowest rank. Theory and inequalities, which need no proof, have
     the highest rank, because they are checked whenever the record is verified.

@@ -1,4 +1,4 @@
-"""Bisection width, the minimum number of links between two halves of the nodes, and its bounds.
+"""Find the bisection width: the minimum number of links between two halves of the nodes.
 
 Lower bounds come from a linear program with cutting planes. Automorphisms divide the pairs of nodes
 (u, v) into orbits. The program has a variable for each orbit: the average of y_u y_v over the
@@ -52,7 +52,7 @@ _DESCENTS = 60
 #: Parameters of the local searches for violated inequalities. They are the possible numbers of
 #: nonzero entries of an initial vector, the possible sums of absolute entries at which a search
 #: ends, and the number of candidates for the first of the two entries that a step changes. The
-#: vectors that close the gap on S_6 have sums of more than 40.
+#: vectors that prove the exact bisection width of S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the search for a better bound
 #: ends.
@@ -60,9 +60,14 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest Laplacian eigenvalue, or 0, a lower bound, for a large graph."""
+    """Return the second smallest eigenvalue of the Laplacian, or a lower bound on it.
+
+    The lower bound is 0. It is returned for large graphs that are neither star graphs nor
+    hypercubes.
+    """
     if graph.family == "star" and graph.n > 2:
-        return 1.0  # the degree n - 1 minus the second largest adjacency eigenvalue, n - 2
+        # The degree is n - 1, and the second largest eigenvalue of the adjacency matrix is n - 2.
+        return 1.0
     if graph.family == "hypercube":
         return 2.0
     if graph.nodes > _DENSE:
@@ -82,7 +87,7 @@ def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return each node's half, 0 or 1, so that each half consists of substars.
+    """Return each node's half, 0 or 1; if possible, each half consists of entire substars.
 
     A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. If n is odd, one
     substar is divided in the same way, by the symbols before the last one. In other families, the
@@ -96,7 +101,10 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return new halves: N/10 random nodes of each half, of N nodes in all, change their half."""
+    """Return a copy of the halves in which random nodes of each half move to the other half.
+
+    From each half, N/10 nodes move, but at least one; N is the total number of nodes.
+    """
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -257,8 +265,8 @@ class _Program:
         The last multiplier does not belong to a vector, but to the condition that the halves differ
         by at most one node.
         """
-        # The rounded dual solution still proves a bound. Its terms no longer cancel, but the check
-        # of the certificate subtracts their tiny remainders, computed exactly, from the bound.
+        # The rounded dual solution still proves a bound, although its terms no longer cancel
+        # exactly: the check of the certificate subtracts the small remainders from the bound.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
@@ -268,7 +276,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequalities, described in `_Program.add`, are violated by ``matrix``.
+    """Return vectors b whose inequalities (see `_Program.add`) are violated by ``matrix``.
 
     The entry ``matrix[u, v]`` is the average of y_u y_v over the orbit of the node pair (u, v). For
     these averages, (b y)^2 becomes the sum of b_u b_v ``matrix[u, v]`` over all pairs.
@@ -290,9 +298,9 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return some vectors b, 1 at rank 0 and +-1 at two other ranks, with violated inequalities.
+    """Return some vectors b with three nonzero entries whose inequalities are violated.
 
-    All other entries of a vector are 0. `_violated` describes ``matrix``.
+    The entry at rank 0 is 1; two other entries are +-1. `_violated` describes ``matrix``.
     """
     first = matrix[0]
     found = []
@@ -365,9 +373,9 @@ class BisectionWidth(FormulaProblem):
     def bound(self) -> TheoryBound:
         """Return the eigenvalue bound on the bisection width (Fiedler, Mohar).
 
-        For halves of a and b nodes, N = a + b, the bound is lambda a b / N, rounded up to a number
-        of links that a bisection can cut; lambda is the second smallest eigenvalue of the
-        Laplacian.
+        Let the halves have a and b nodes, let N = a + b, and let lambda be the second smallest
+        eigenvalue of the Laplacian. The bound is lambda a b / N, rounded up to a number of links
+        that a bisection can cut.
         """
         graph = self.topology
         second = _second_eigenvalue(graph)
@@ -468,8 +476,8 @@ class BisectionWidth(FormulaProblem):
     def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
         """Run tabu searches with different initial halves.
 
-        The initial halves consist of substars, are random, or are the best halves so far after a
-        random change.
+        The halves of the first search consist of substars. Those of a later search are random, or
+        are the best halves so far after a random change.
         """
         graph = self.topology
         generator = np.random.default_rng(budget.seed)

@@ -24,8 +24,8 @@ from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, Theo
 from starcast.support.progress import reporting
 from starcast.topologies import Topology, ports_towards
 
-#: How many of the last rounds the local search changes. Each start of the search uses the next of
-#: these numbers, cyclically.
+#: Possible numbers of final rounds that the local search changes. Each new start of the search uses
+#: the next number, cyclically.
 _SEARCHED = (3, 4, 5, 6)
 #: Bytes per node that the local search needs in addition to the table of neighbours, measured on
 #: S11.
@@ -63,15 +63,18 @@ def counting_bound(nodes: int, degree: int) -> int:
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
     """Return bounds on the number of rounds of a one-port broadcast for S_3, S_4, and so on.
 
-    If S_n has no record, its upper bound is the upper bound for S_(n-1) plus 1 + ceil(log2(n-1)).
+    If no broadcast on S_n is known, the upper bound for S_n is the upper bound for S_(n-1) plus
+    1 + ceil(log2(n-1)).
 
     Args:
         most: the largest n.
-        find_value: returns, for n, the fewest known rounds of a broadcast on S_n, or None.
+        find_value: takes n, and returns the fewest known rounds of a broadcast on S_n; None if no
+            broadcast is known.
 
     Returns:
-        A row for each n: the lower and upper bound, ceil(log2 n!), and the published upper bound,
-        which is the sum of ceil(log2 i) for i <= n.
+        One row per n, with the keys ``n``, ``lower_bound``, ``log2_nodes``, ``upper_bound`` and
+        ``published``. The value of ``log2_nodes`` is ceil(log2 n!). The value of ``published`` is
+        the published upper bound, the sum of ceil(log2 i) for i <= n.
     """
     rows, upper, published = list[dict[str, int]](), 1, 1
     for n in range(3, most + 1):
@@ -90,8 +93,9 @@ def clique_bound(graph: Topology) -> int:
 
     The n-k+1 nodes of S_{n,k} that differ only in the first symbol form a clique. Every node has
     k-1 further links, each into another clique. A node that was informed across such a link cannot
-    use that link again, and if all nodes of a clique are informed, only links to other cliques are
-    useful. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
+    inform another node across that link, and if all nodes of a clique are informed, only links to
+    other cliques are useful. So a broadcast grows more slowly than the degrees of the nodes alone
+    would allow.
 
     Proof. Every node that was informed from another clique starts a new *part* of its clique. The
     part also contains the nodes that this node informs within the clique, directly or through other
@@ -179,7 +183,10 @@ def _send(free: tuple[int, ...], senders: int) -> list[int]:
 
 
 class OnePortBroadcast(FormulaProblem):
-    """The problem of broadcasting in the fewest rounds; a node sends at most once per round."""
+    """The problem of finding a broadcast with the fewest rounds.
+
+    A node sends to at most one neighbour per round.
+    """
 
     name = "one-port-broadcast"
     question = "smallest number of rounds of a one-port broadcast"
@@ -210,7 +217,7 @@ class OnePortBroadcast(FormulaProblem):
         return max(counted, by_cliques, farthest, key=lambda bound: bound.value)
 
     def start(self, budget: Budget) -> Witness:
-        """Return a broadcast; each round is a random maximum matching of senders and receivers."""
+        """Return a broadcast in which each round is a maximum matching of senders and receivers."""
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             tree = search.matched_tree(self._table(), self.topology.nodes, 0, rng)
@@ -253,7 +260,7 @@ class OnePortBroadcast(FormulaProblem):
                 formula.add(informed[node, target])
             for now in range(1, target + 1):
                 # The formula lets nodes send to informed nodes. Forbidding this would need more
-                # clauses and exclude no schedule.
+                # clauses; instead, `read` omits such transmissions.
                 own, before = sends[node, :, now], informed[node, now - 1]
                 formula.at_most_one(own.tolist())
                 for each in own:
@@ -301,9 +308,10 @@ class OnePortBroadcast(FormulaProblem):
             yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
-        """Build trees by random matchings; change the last rounds until all nodes are informed.
+        """Search for a broadcast with at most ``target`` rounds.
 
-        A tree has at most ``target`` rounds.
+        Each start builds a tree from maximum matchings that are partly random. Then the last rounds
+        of the tree are changed until all nodes are informed, or the next start begins.
         """
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:

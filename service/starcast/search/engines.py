@@ -288,7 +288,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it finds none.
         work: the first argument of the function; it must be picklable.
-        budget: limits, seeds and the number of processes.
+        budget: the limits, the seed of the first process, and the number of processes.
         subject: a name for the work, for progress and messages.
 
     Returns:
@@ -454,8 +454,8 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL numbers in one sequence the clauses that it reads and the clauses that it derives.
-    So the ids that no line of the proof adds are, in order, the ids of the formula's clauses.
+    CaDiCaL numbers the clauses that it reads and the clauses that it derives in one sequence.
+    So the formula's clauses have, in order, the ids that no line of the proof adds.
 
     Args:
         raw: the file that CaDiCaL wrote.

@@ -37,10 +37,10 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula that is satisfiable if and only if faults can hit all paths to some target.
+    """Return a formula that states that faults can interrupt all given paths to some target.
 
     At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
-    is hit if one of its inner nodes is faulty.
+    is interrupted if one of its inner nodes is faulty.
 
     Args:
         graph: the topology.
@@ -90,7 +90,7 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Nod
     Returns:
         ``(faults, node, [])`` if such faults exist: the faulty nodes and the distant node.
         Otherwise ``(None, 0, paths)``. The paths prove that no set of faults suffices: for each
-        candidate, every set of faults leaves one of the paths to this candidate intact.
+        candidate, every set of at most ``work.most`` faults leaves a path to it intact.
     """
     paths: list[NodePath] = []
     for end in work.ends:
@@ -105,8 +105,8 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
     """Search for faults that make the node ``end`` distant from rank 0.
 
     Returns:
-        The faults, or None if no faults suffice; and the short paths to ``end`` on which faults
-        were required. The result None means that no set of faults hits all of these paths.
+        The faults, or None if no set of faults suffices; and the short paths to ``end`` on which
+        faults were required. If the faults are None, no set of faults interrupts all these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
@@ -143,7 +143,7 @@ def _disjoint_short_paths(
     paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:
         paths.append(path)
-        # A direct link has no inner node to exclude, so the loop would find it again and again.
+        # A path of one link has no inner node to exclude, so the loop would find it forever.
         if len(path) == 2:
             break
         used |= set(path[1:-1])

@@ -158,8 +158,8 @@ class EdgeDisjointTrees(FormulaProblem):
         fitting = [each for each in constructed if each.congestion <= self.congestion]
         if fitting:
             return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
-        # By Edmonds' theorem, arc-disjoint trees exist, but their height is unknown, so the height
-        # limit is generous, and grows until trees exist.
+        # By Edmonds' theorem, arc-disjoint trees exist, but their height is unknown. So the search
+        # begins with a generous height limit, and doubles it as long as no trees exist.
         height = min(graph.diameter + 6, graph.nodes - 1)
         outcome = self.solve(height, budget)
         while outcome.result == "none" and height < graph.nodes - 1:
@@ -246,8 +246,8 @@ class EdgeDisjointTrees(FormulaProblem):
             turned[images[:, None], port_image] = trees[-1]
             trees.append(turned)
         variables = np.stack(trees)
-        # The constraint is the same for all links that the rotation maps to one another, so it is
-        # written once. The root has no links to a parent.
+        # Links that the rotation maps to one another have the same constraint, so the constraint is
+        # written once. Node 0 is omitted, because the root has no parent.
         links = variables[:, 1:].reshape(degree, -1).T.tolist()
         for literals in dict.fromkeys(tuple(sorted(link)) for link in links):
             formula.at_most(literals, self.congestion)
@@ -276,8 +276,8 @@ class CongestionTrees(EdgeDisjointTrees):
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: Maximum number of partitions of a quotient that are tried one after another, as long as each
-#: turns out to be invalid on the topology.
+#: Maximum number of partitions that are tried on a quotient before the search continues with the
+#: next quotient. A partition of a quotient can be invalid on the topology.
 _REPEATS = 10
 
 
@@ -303,7 +303,7 @@ class Quotient(NamedTuple):
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> NodeImages:
     """Divide the nodes of a quotient at random into classes; return the class of each node.
 
-    If the quotient has an automorphism, the automorphism maps each class to the next class.
+    If the quotient was made from an automorphism, this automorphism maps each class to the next.
     """
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
@@ -313,7 +313,9 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients for random automorphisms, smallest first, then the topology itself.
+    """Return quotients of a topology by random automorphisms, the smallest quotient first.
+
+    The last quotient in the list is the topology itself, without merged nodes.
 
     Args:
         graph: the topology.
@@ -349,11 +351,11 @@ def _common_order(images: NodeImages) -> int:
 
 
 def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
-    """Return the quotient of a topology for partitions whose classes an automorphism permutes.
+    """Return the quotient of a topology by a power of an automorphism.
 
-    In such a partition of the nodes, the automorphism maps each class to the next class. Its power
-    with the exponent ``classes`` maps each class to itself; the quotient has one node for each
-    orbit of this power.
+    In the partitions that are searched for, the automorphism maps each class to the next class. So
+    its power with the exponent ``classes`` maps each class to itself. The quotient has one node for
+    each orbit of this power.
 
     Args:
         graph: the topology.
@@ -380,12 +382,13 @@ def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> 
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
-    """Return each tree's ports towards the parents, for a partition of the nodes into classes.
+    """Return completely independent trees for a valid partition of the nodes into classes.
 
-    There is one tree per class: the tree spans the class, and all other nodes are leaves. A leaf is
-    attached by a link between the leaf's class and the tree's class. In each connected component of
-    these links, every node is assigned a different link. This is possible because a component has
-    at least as many links as nodes.
+    The result contains, for each tree, each node's port towards its parent. There is one tree per
+    class: it spans the class, and all other nodes are its leaves. A leaf is attached by a link
+    between the leaf's class and the tree's class. In each connected component of these links, every
+    node is assigned a different link. This is possible because a component has at least as many
+    links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -413,7 +416,9 @@ def _spanning_links(
 
 
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
-    """Assign each node of the classes a and b a neighbour in the other class, over distinct links.
+    """Assign each node of two classes, a and b, a neighbour in the other class.
+
+    No link is used by two nodes.
 
     In each connected component of the links between a and b, a spanning tree is chosen, and each
     node is assigned its parent. The root of the spanning tree needs a link too. So one link outside

@@ -24,8 +24,8 @@ _LENGTHS = (4, 6, 8)
 #: Probability of keeping an exchange that adds a cycle, while many cycles are left.
 _NOISE = 0.002
 #: Mean cycle length up to which every exchange that does not change the number of cycles is kept.
-#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So above
-#: this length, the longer the cycles, the fewer of these exchanges are kept.
+#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So for
+#: longer cycles, it is kept with a probability that decreases with the length.
 _CHEAP = 800
 #: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
 _MAX_NODES = 50_000
@@ -65,7 +65,7 @@ class _Factor:
             self.count += 1
 
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
-        """Return by how much an exchange would change the number of this factor's cycles.
+        """Return the change in the number of this factor's cycles that an exchange would cause.
 
         Every node is an end of at most one removed link, and of at most one added link. The result
         is 0 if the cycles of this factor are not counted.
@@ -129,7 +129,10 @@ def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
 
 
 def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]]:
-    """Return link-disjoint 2-factors made from ports, and all other links, as neighbour lists."""
+    """Return link-disjoint 2-factors made from ports, and the links in none of these 2-factors.
+
+    Each 2-factor, and the set of the other links, is given by the neighbours of each node.
+    """
     reverse = {port: graph.reverse_port(port) for port in graph.ports}
     own = [port for port in graph.ports if reverse[port] == port]
     pairs = [(port, reverse[port]) for port in graph.ports if port < reverse[port]]
@@ -148,10 +151,12 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     """Return the class of each node in the quotient by a translation T of large odd order.
 
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
-    there is a link between their nodes. Several translations are tried. T has the largest order
-    among those whose classes have no loops or double links. A walk that starts at a node v and
-    follows a cycle of classes once ends at T^i(v) for some i. If i and the order of T are coprime,
-    a Hamiltonian cycle of the quotient lifts to a single Hamiltonian cycle of the topology.
+    there is a link between their nodes. Several translations are tried. T has the largest odd order
+    among those for which the quotient has no loops or double links.
+
+    A walk that starts at a node v and follows a cycle of classes once ends at T^i(v) for some i. If
+    i and the order of T are coprime, a Hamiltonian cycle of the quotient lifts to a single
+    Hamiltonian cycle of the topology.
 
     Even orders are not tried, because some of them cannot succeed. If T swaps the two sides of a
     bipartite topology, a walk of even length ends on the side where it starts, so i is even, and 2
@@ -167,7 +172,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     for node in chance.sample(range(graph.nodes), min(graph.nodes, _SAMPLES)):
         images = graph.translation(node).astype(np.int64)
         order = translation_order(images)
-        # The larger the order, the fewer cycles have to be joined.
+        # The larger the order, the smaller the quotient, and the fewer cycles have to be joined.
         if order % 2 == 0 or order <= best_order:
             continue
         least = orbits(graph.nodes, [images])
@@ -180,7 +185,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return each node's two neighbours in the topology, given a 2-factor of the quotient."""
+    """Lift a 2-factor of the quotient to the topology; return each node's two neighbours."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
@@ -214,7 +219,7 @@ def _join_cycles(
     Args:
         graph: the topology, for progress.
         factors: the 2-factors that must become Hamiltonian cycles.
-        everything: all factors, with which links may be exchanged.
+        everything: ``factors``, and all other factors that may take part in exchanges.
         chance: source of randomness.
         budget: the time limit.
 
@@ -281,9 +286,9 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return a decision whose witness is a set of Hamiltonian cycles, given as 2-factors.
+    """Return a decision whose witness consists of Hamiltonian cycles, which are given as 2-factors.
 
-    The witness consists of the ports along each cycle from rank 0.
+    The array of the witness contains the ports along each cycle, beginning at rank 0.
     """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)

@@ -37,8 +37,8 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # If the evidence is the result of a second solver, generating a proof took too long before, and
-    # would take too long again.
+    # If the evidence is the answer of a second solver, generating a proof took too long during the
+    # search, so it is not tried again.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":
@@ -78,14 +78,16 @@ def find_trusted(
 
     Raises:
         RejectedError: the witness, bound or proof of a record is wrong.
-        InputError: a record file is damaged.
+        InputError: a record file is damaged, the topology does not exist, or the problem is not
+            defined on it.
+        LimitError: a record file is too large.
     """
     best: Record | None = None
     for folder in folders:
         record = find_record([folder], problem, topology, arguments)
         if record is None:
             continue
-        # The proof is regenerated only if the record's bound is better than the verified bound.
+        # The proof is regenerated only if its bound is better than the best verified bound so far.
         is_needed = best is None or record.sign * (record.bound - best.bound) > 0
         try:
             checked = trusted_part(record, budget if is_needed else None)
@@ -123,7 +125,8 @@ def save_record(
 
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
-        InputError: the files cannot be written, or the folder's record is damaged.
+        InputError: the files cannot be written, the folder's record is damaged, the topology does
+            not exist, or the problem is not defined on it.
     """
     if is_proved and record.proof is not None:
         verify(record)
@@ -140,9 +143,9 @@ def save_record(
 def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
     """Read the record from a file; return None if the file does not exist or its record is wrong.
 
-    The proof is not regenerated, because this may take long. If `save_record` wrote the file, the
-    proof was generated before. Otherwise, a search that uses the file regenerates the proof or
-    ignores the bound.
+    The record's proof is not regenerated, because this may take long. If `save_record` wrote the
+    file, the proof was generated earlier. Otherwise, a search that uses the file regenerates the
+    proof or ignores the bound.
     """
     if not path.is_file():
         return None

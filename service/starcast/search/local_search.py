@@ -1,11 +1,11 @@
 """Local searches compiled by numba: exchanges in broadcast trees, and annealing of partitions.
 
 **The tree of a one-port broadcast.** The first rounds are maximum matchings of informed with
-uninformed nodes; if there are several, the choice is random. In the last rounds the tree is
-changed: an uninformed node takes the cheapest place (a round, and a neighbour that informs the
-node). Nodes whose places conflict with this place are freed: they lose their places and become
-uninformed instead. Freeing a node costs less if the node has not moved for a long time, and random
-noise decides between similar costs.
+uninformed nodes. Uninformed nodes with many uninformed neighbours are preferred, and random noise
+decides between similar nodes. In the last rounds the tree is changed: an uninformed node takes the
+cheapest place (a round, and a neighbour that informs the node). Nodes whose places conflict with
+this place are freed, that is, they lose their places and become uninformed. Freeing a node costs
+less if the node has not moved for a long time, and random noise decides between similar costs.
 
 **A partition of nodes into classes** is found by simulated annealing. The module
 `starcast.search.forests` explains for which graphs, and why, partitions are needed.
@@ -64,7 +64,7 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Return a broadcast tree made of random matchings, as the start of a search.
+    """Return a broadcast tree made by `match_rounds`, as the start of a search.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
@@ -73,8 +73,8 @@ def matched_tree(
         chance: source of randomness.
     """
     nodes = len(table)
-    # Only the last rounds are searched, because few choices in early rounds matter, and searching
-    # early rounds would make each step slower.
+    # The search changes only the last rounds, because few choices in early rounds matter, and
+    # changing early rounds would make each step slower.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
     informer[0] = rounds[0] = 0
@@ -103,9 +103,10 @@ def match_rounds(
     target: int,
     chance: np.random.Generator,
 ) -> None:
-    """Inform as many nodes as possible in each round; prefer nodes with many uninformed neighbours.
+    """Inform as many nodes as possible in each round.
 
-    The sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
+    Nodes with many uninformed neighbours are preferred, because they can inform others later. The
+    sets of receivers that can be matched with senders form a matroid. Therefore, augmenting the
     matching for the receivers in descending order of weight (mainly the number of uninformed
     neighbours) gives a maximum matching of maximum weight (Edmonds & Fulkerson 1965).
 
@@ -143,8 +144,8 @@ def match_rounds(
                 count += 1
         if count == 0:
             return
-        # A matched receiver stays matched when others are added, so the heaviest receivers come
-        # first.
+        # A matched receiver stays matched when others are added, so receivers are added in
+        # descending order of weight.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
             _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
@@ -217,7 +218,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
         # same other nodes, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # Only if the place is expensive, the search also tries to inform a neighbour of the node
+        # If the place is expensive, the search also tries to inform a neighbour of the node
         # earlier. For cheap places, which free at most one node, this would take too long.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
@@ -243,9 +244,9 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of a change: ``informer`` informs ``node`` in slot ``slot``.
+    """Return the cost of letting ``informer`` inform ``node`` in slot ``slot``.
 
-    The change frees the node that ``informer`` now informs in this slot, and the children that
+    This change frees the node that ``informer`` now informs in this slot, and the children that
     ``node`` now informs in this slot or before.
     """
     cost = 0.0
@@ -312,8 +313,8 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # Unlike a freed node, the neighbour stays informed, so 1 is subtracted: moving a neighbour
-        # has a cost only if the neighbour has moved recently.
+        # Unlike a freed node, the neighbour stays informed. So 1 is subtracted from its price, and
+        # moving the neighbour is expensive only if it has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found
@@ -350,9 +351,9 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Remove a node from its informer's slots, so that the node becomes uninformed.
+    """Make a node uninformed: remove it from the slot in which its informer informs it.
 
-    The node keeps its children.
+    The node keeps its own children.
     """
     tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     tree.informer[node], tree.rounds[node] = -1, 0
@@ -393,7 +394,7 @@ def anneal(
             together, by the same amount.
         labels: the class of each node, from 0; modified in place.
         classes: the number of classes.
-        steps: the number of steps.
+        steps: the maximum number of steps.
         temperature: approximate number of defects that a step may add per node of a bundle.
         chance: the random number generator.
 

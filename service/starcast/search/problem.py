@@ -96,7 +96,7 @@ def find_problem(name: str) -> type["SearchProblem"]:
 
 
 class SearchProblem(ABC):
-    """An optimization problem on topologies; an instance is the problem on one topology.
+    """Base class of optimization problems; an instance is the problem on one topology.
 
     Subclasses that define ``name`` are listed in `PROBLEMS`.
 
@@ -137,7 +137,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return the witness of an object quick to find, from which the search starts."""
+        """Return the witness of an object that is quick to find, for the search to improve."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -223,7 +223,7 @@ class FormulaProblem(SearchProblem):
 
     @abstractmethod
     def subject(self, target: int) -> str:
-        """Return a description of the formula for a target, for progress and messages."""
+        """Return a description of the formula for a target, for progress reports and messages."""
 
     def solve(self, target: int, budget: Budget) -> Decision:
         """Decide with a solver whether an object reaches a target.

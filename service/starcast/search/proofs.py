@@ -243,7 +243,8 @@ def verify_bound(record: Record) -> None:
     Raises:
         RejectedError: the record has no proof, and its bound differs from the bound from theory; or
             it has a proof that belongs to another formula or is not needed.
-        InputError: the problem is not defined on the topology, or has no formula.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
         LimitError: the formula is too large to write.
     """
     problem = problem_of(record)
@@ -283,7 +284,8 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     Raises:
         RejectedError: the record has no proof, its bound needs no proof, or its proof belongs to
             another formula.
-        InputError: the problem is not defined on the topology, or has no formula.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
         LimitError: the formula does not fit into the memory.
     """
     if record.proof is None:
@@ -293,7 +295,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = problem_of(record)
     refuted = record.bound - record.sign
-    # No proof is needed to refute a negative number of rounds or links.
+    # A bound of 0 needs no proof, because no number of rounds or links is negative.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has a proof, but its bound {record.bound} is trivial and needs no proof",
@@ -316,15 +318,17 @@ def prove_again(
 
     Args:
         record: a record with a proof.
-        budget: the limits on time and memory.
+        budget: the limits on time and memory (default: those of `Budget`).
         out: the path of a file to which the LRAT proof is written (default: none).
 
     Returns:
         The refutation; None if the time limit was reached or the proof is too long.
 
     Raises:
-        RejectedError: the record has no proof, its proof belongs to another formula, the formula
-            has a solution, or a checker rejects the new proof.
+        RejectedError: the record has no proof or needs none, its proof belongs to another formula,
+            the formula has a solution, or a checker rejects the new proof.
+        InputError: the topology does not exist, the problem is not defined on it or has no formula,
+            or ``out`` cannot be written.
         LimitError: memory ran out.
         UnavailableError: python-sat is not installed.
     """
@@ -343,15 +347,21 @@ def compare_proof(record: Record, refutation: Refutation) -> str:
 
 
 def check_record_proof(record: Record, proof: str) -> str:
-    """Check that an LRAT or DRAT proof refutes the formula of a record; return the checker's name.
+    """Check that an LRAT or DRAT proof refutes the formula of a record.
 
     Args:
         record: a record with a proof.
         proof: the content of the proof file; a DRAT proof is checked by dratify.
 
+    Returns:
+        The name of the checker that accepted the proof.
+
     Raises:
-        RejectedError: the record has no proof, its proof belongs to another formula, or the checker
-            rejects the given proof.
+        RejectedError: the record has no proof or needs none, its proof belongs to another formula,
+            or the checker rejects the given proof.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
+        LimitError: the formula is too large to write.
         UnavailableError: dratify is not installed.
     """
     formula = formula_of(record)
@@ -388,7 +398,7 @@ class CheckedRecord(NamedTuple):
 
 
 def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check the witness of a record by the definition of its problem, and check the bound.
+    """Check a record's witness against the definition of the problem, and check the bound.
 
     Args:
         record: the record.
@@ -396,7 +406,8 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
-        InputError: the topology does not exist, or the problem is not defined on it.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
     """
     verify(record)
     if record.proof is None:
@@ -425,7 +436,10 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Yield each record's `check_record` result; wrong records have the state ``rejected``."""
+    """Yield the result of `check_record` for each record.
+
+    A wrong record raises no error here: its result has the state ``rejected``.
+    """
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:
@@ -436,7 +450,10 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a table with one row per checked record; it contains the error of `find_failure`."""
+    """Return a table with one row per checked record.
+
+    The table's attribute ``failure`` is the result of `find_failure`.
+    """
     rows = [
         {
             "id": each.record.id,
@@ -461,8 +478,9 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
     """Return an error if some of the checked records are not verified, otherwise None.
 
     Returns:
-        A RejectedError with the number of wrong records and the first reason; without wrong
-        records, an UncheckedError with the number of unverified bounds and the first such bound.
+        If records are wrong, a RejectedError with their number and the reason for the first of
+        them. Otherwise, if bounds are not verified, an UncheckedError with their number and the
+        first of them. None if all records are verified.
     """
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
@@ -483,15 +501,15 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return an error if some records are not proven optimal or not checked, otherwise None.
+    """Return an error if some records are not proven optimal or their bounds are not checked.
 
     Args:
         records: the records after the search.
         seconds: the time limit of the search for each record.
 
     Returns:
-        A LimitError if the value and bound of a record differ, or an UncheckedError if only a
-        second solver supports a bound.
+        A LimitError if the value and bound of a record differ, an UncheckedError if only a second
+        solver supports a bound, otherwise None.
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled

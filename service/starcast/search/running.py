@@ -1,10 +1,10 @@
 """Run a single search, or many searches in shards or on executors.
 
 A search starts from the known record of a problem, and stores every improvement. A list of searches
-contains a search for each problem, topology and random seed. Each search is a single task, because
-the methods of a search build on each other's results. Searches for the same problem and topology
-differ in their random seeds; `combine_records` merges the records of these searches into one record
-with the best value and bound.
+contains a search for each combination of a problem, a topology and a random seed. Each search is a
+single task, because the methods of a search build on each other's results. Searches for the same
+problem and topology differ in their random seeds; `combine_records` merges the records of these
+searches into one record with the best value and bound.
 """
 
 import base64
@@ -41,7 +41,7 @@ from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import Topology, as_topology, memory
 
 #: The share of the remaining time in which the search looks for an object that reaches the bound.
-#: The rest of the time is for smaller improvements of the record.
+#: The rest of the time is used for smaller improvements of the record.
 _BEST_FIRST = 0.5
 
 
@@ -71,7 +71,7 @@ def search(
         InputError: the problem or an argument is unknown, the problem is not defined on the
             topology, or the known record belongs to another problem or topology.
         LimitError: the topology has more nodes than the record checker supports for this problem,
-            or the search does not fit into memory.
+            the search does not fit into memory, or it finds no first object in time.
         RejectedError: the witness, bound or proof of the known record is wrong.
         UnavailableError: a solver is not installed.
 
@@ -118,7 +118,7 @@ def _search_from(
 
 @dataclass(frozen=True)
 class _Search:
-    """A search in progress, which improves its record (the best known object) step by step."""
+    """A search that improves its record (the best known object) step by step."""
 
     _problem: SearchProblem
     _budget: Budget
@@ -217,8 +217,8 @@ class _Search:
     def _methods(self, target: int) -> Sequence[Method]:
         """Return the search methods for a target.
 
-        If the target's formula is too large, only methods without a formula are returned. If every
-        method needs the formula, all methods are returned, and each will raise an error.
+        If the target's formula is too large, only methods that need no formula are returned. If all
+        methods need the formula, all of them are returned, and each will raise an error.
         """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
@@ -286,7 +286,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class SearchTask:
-    """One search of a list, given by its problem, topology, arguments and random seed.
+    """One search of a list: its problem, topology, arguments and random seed.
 
     Attributes:
         problem: the name of the problem.
@@ -328,7 +328,7 @@ def plan_searches(
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
-    """Return one search for each problem, topology and seed, grouped by seed.
+    """Return a search for each combination of a problem, a topology and a seed, grouped by seed.
 
     Args:
         problems: the names of the problems.
@@ -338,7 +338,7 @@ def plan_searches(
 
     Raises:
         InputError: a problem, topology or argument is unknown, a problem is not defined on a
-            topology, or no problem or topology is given.
+            topology, or no problem, topology or seed is given.
     """
     # A dictionary keeps the order and removes duplicates.
     tasks: dict[SearchTask, None] = {}
@@ -362,9 +362,9 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Run searches; yield each finished search with the best record of its problem so far.
+    """Run searches; yield each finished search with the best record so far for its subject.
 
-    This is the best record for the same problem, topology and arguments.
+    The subject of a search consists of its problem, topology and arguments.
 
     Args:
         tasks: the searches.
@@ -375,7 +375,7 @@ def run_searches(
             search starts from the record of the previous search with the same subject.
 
     Raises:
-        LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
+        LimitError: a search does not fit into memory, or each worker that ran it was killed.
     """
     best: dict[object, Record] = {}
     if executor is None:
@@ -384,8 +384,8 @@ def run_searches(
             best[task.subject] = task.run(budget, known, keep)
             yield task, best[task.subject]
         return
-    # On an executor, tasks with the same subject may run at the same time, so all of them start
-    # from the known record.
+    # On an executor, tasks with the same subject may run at the same time, so they cannot use each
+    # other's records. All of them start from the known record.
     starts: dict[object, Record | None] = {}
     for task in tasks:
         if task.subject not in starts:
@@ -432,7 +432,7 @@ def search_shard(
 
     Raises:
         InputError: the file cannot be written.
-        LimitError: a formula does not fit into the memory limit; no file is written.
+        LimitError: a search does not fit into memory; no file is written.
     """
     numbers = {task: number for number, task in shard.select(tasks)}
     found = dict(run_searches(list(numbers), budget, find_known, executor=executor))
@@ -444,24 +444,25 @@ def search_shard(
 
 
 def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[CheckedRecord]:
-    """Merge the files of shards: combine the records of each problem and topology into one.
+    """Merge the files of shards; combine the records with the same id into one record.
 
     Args:
         files: the files of all shards.
         budget: the limits for regenerating proofs; by default no proof is generated.
 
     Returns:
-        The records, with only their verified parts. The verification state of a record is the state
-        of the best bound in the files.
+        The combined records, with only their verified parts. The verification state of a record is
+        that of the best bound in the files.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
-        RejectedError: the shards were computed by another version of the code, or a witness or
-            bound is wrong.
+        LimitError: a file is too large.
+        RejectedError: the shards were computed by another version of the code, or a witness, bound
+            or proof is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
-    # Records are grouped, because many shards may state the same bound, whose proof is regenerated
-    # only once.
+    # Many shards may state the same bound. Their records are grouped, so that the proof of this
+    # bound is regenerated only once.
     groups: dict[object, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
@@ -475,7 +476,10 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
 
 def _merge_checked(found: Sequence[tuple[int, CheckedRecord]]) -> CheckedRecord:
-    """Combine checked records of one id, each given with the bound that its file states."""
+    """Combine checked records with the same id.
+
+    The first value of each pair is the bound that the record's file states.
+    """
     best = combine_records(checked.record for _, checked in found)
     # A bound that is not verified matters only if it is better than the verified bounds.
     for bound, checked in found:
@@ -487,8 +491,8 @@ def _merge_checked(found: Sequence[tuple[int, CheckedRecord]]) -> CheckedRecord:
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
     """Run a search in a worker process; ``item`` contains the search and its known record."""
     # Workers are daemonic, and Python does not allow daemonic processes to start other processes
-    # such as the solvers. So the flag is cleared. No solver outlives its worker, because the kernel
-    # kills a solver process when its parent ends.
+    # such as solvers. So the flag ``daemon`` is cleared. No solver outlives its worker, because the
+    # kernel kills a solver process when its parent ends.
     multiprocessing.current_process().daemon = False
     task, known = item
     # Improved records are ignored here, because the client keeps the final result.
@@ -504,7 +508,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job of a shard file: all searches of the job, and the time limit and solver of each."""
+    """The job of a shard file: all searches of the job, their time limit and their solver."""
 
     searches: list[Any]
     seconds: StrictNumber

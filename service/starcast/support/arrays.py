@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from starcast.support.limited import MB, check_method, open_archive, refuse_size
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-#: Integers of any width and sign, such as a column of a schedule's rows.
+#: An array of integers of any numpy type, such as a column of a schedule's rows.
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 #: A boolean mask, which is True for the selected entries of another array.
@@ -50,7 +50,9 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 class ArrayArchive:
-    """The arrays of an npz archive. An array is refused unless its size agrees with its header.
+    """The arrays of an npz archive.
+
+    Reading an array fails if its size differs from the size that its header states.
 
     Args:
         archive: the open zip archive, whose members are npy files.

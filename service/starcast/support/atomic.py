@@ -1,8 +1,8 @@
 """Atomic writes: a file or folder gets its name only when it is complete.
 
-Data is written under a hidden temporary name in the same folder. Then the temporary file or folder
-is renamed; a file is flushed to disk before. If the process is killed (kill -9) before the
-renaming, the temporary file or folder remains. Its name begins with `PREFIX`; users may delete it.
+Data is written under a hidden temporary name in the same folder. A file is then flushed to disk.
+Finally, the temporary file or folder is renamed. If the process is killed (kill -9) before that,
+the temporary file or folder remains. Its name begins with `PREFIX`; users may delete it.
 """
 
 import fcntl
@@ -26,8 +26,8 @@ PREFIX = ".starcast-"
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the context ends without an error.
 
-    The temporary file is created with the mode ``mode``, so its content is never readable for more
-    users than that of the new file.
+    The temporary file is created with the mode ``mode``, so it never has more permissions than the
+    new file.
 
     Raises:
         OSError: the file cannot be written.
@@ -114,7 +114,7 @@ def _open_stream(path: Path) -> BinaryIO | None:
     for number in (1, 2):
         with suppress(OSError):
             if os.path.samestat(status, os.fstat(number)):
-                # Opening the file again would overwrite the file from its beginning.
+                # Opening the file by its path would overwrite it from its beginning.
                 return os.fdopen(os.dup(number), "wb")
     return None if stat.S_ISREG(status.st_mode) else path.open("wb")
 

@@ -1,10 +1,10 @@
-"""The parameters of a run, which are the axes of experiments, and the parsing of their values.
+"""The axes of experiments, which are the parameters of a run, and the parsing of their values.
 
 The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
 the command-line options, the columns of the table ``run`` and its views, the experiment files, and
-the types of the HTTP API. It also determines the values in which compared runs must agree. A new
-axis also needs a migration that adds a column, and code that takes the axis into account in
-executions.
+the types of the HTTP API. It also determines the axes on which compared runs must have equal
+values. A new axis also needs a migration that adds a column, and code that takes the axis into
+account in executions.
 
 This module imports no third-party library, so that ``starcast --help`` stays fast.
 """
@@ -25,9 +25,9 @@ LARGEST = 10**30
 #: for which the algorithm's closed form gives the shortest time. ``degree`` is the degree of the
 #: topology.
 BEST, DEGREE = "best", "degree"
-#: The word for the centre as root: the endpoint with the smallest distance to its furthest
-#: endpoint. The word keeps this meaning even if a node has the label ``centre``; users specify such
-#: a node by rank.
+#: The word that selects the centre of a topology as the root. The centre is the endpoint whose
+#: distance to its furthest endpoint is smallest. The word keeps this meaning even if a node has the
+#: label ``centre``; users specify such a node by its rank.
 CENTRE = "centre"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
@@ -75,7 +75,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
         words: the words that are allowed instead of a number.
 
     Raises:
-        InputError: the input is neither an integer nor an allowed word.
+        InputError: the input is neither an integer nor an allowed word, or has too many digits.
     """
     if value in words:
         return str(value)
@@ -118,10 +118,12 @@ def read_word(value: object, axis: str) -> str:
 
 
 def read_root(value: object, axis: str) -> str:
-    """Return a root as text: a label, `CENTRE`, or a rank such as ``#6`` (for the integer 6).
+    """Return a root as text: a label, `CENTRE`, or a rank such as ``#6``.
+
+    A non-negative integer is taken as a rank: 6 becomes ``#6``.
 
     Raises:
-        InputError: the value is neither a string nor a rank.
+        InputError: the value is neither a string nor a non-negative integer.
     """
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return f"#{value}"
@@ -173,14 +175,17 @@ def read_faults(value: object, axis: str) -> str:
 def drawn_faults(text: str) -> tuple[int, str] | None:
     """Return the requested number and kind (node or link) of random faults, such as (2, "node").
 
-    The result is None if the description is ``none`` or lists labels of nodes and links instead.
+    The result is None if the description is ``none`` or lists the labels of nodes and links.
     """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
 
 
 def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
-    """Return the error for an invalid value; ``expected`` is a noun phrase: ``a valid seed``."""
+    """Return the error for an invalid value of an axis.
+
+    The argument ``expected`` is a noun phrase, such as ``a valid seed``.
+    """
     return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
@@ -198,7 +203,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of one axis, which is a parameter of runs.
+    """The declaration of one axis of experiments, which is a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
@@ -217,8 +222,9 @@ class Axis:
         bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
         is_structural: whether the axis affects a synchronous execution, not only its costs.
-        matching: the role in comparisons: ``question`` if runs are comparable only with equal
-            values, ``choice`` if their values may differ, None if comparisons ignore the axis.
+        matching: the role of the axis in comparisons. It is ``question`` if compared runs must have
+            equal values, ``choice`` if their values may differ, and None if comparisons ignore the
+            axis.
         why_not_across: the reason why ``compare --across`` refuses the axis; empty if the axis is
             allowed.
         spare: priority for omitting the axis's column from a table that is too wide. Columns with
@@ -278,8 +284,8 @@ class Parameters:
     """The parameters of a run, in the order of table columns.
 
     When a grid is expanded, the first parameter varies most slowly. The type of a field is the type
-    of its values in a run. The default of a field is the usual value: options and files may omit
-    this value, and runs stored before the axis existed have this value.
+    of its values in a run. The default of a field is called the usual value of the axis. Options
+    and files may omit the usual value, and runs that were stored before the axis existed have it.
 
     Attributes:
         algorithm: the algorithm's name, followed by arguments in parentheses if a plug-in's
@@ -290,7 +296,8 @@ class Parameters:
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces into which each tree's share of the message is split. For an
             algorithm that sends unit messages, the number of packets sent one after the other
-            (Tseng & Sheu 1997, Table 1, row [16]). For other algorithms without segments, 1.
+            (Tseng & Sheu 1997, Table 1, row [16]). The number is 1 for all other algorithms without
+            segments.
         messages: number of unit messages in the schedule; 1 for algorithms without this argument.
         copies: number of trees that carry each unit; 1 for algorithms without this argument.
         root: for collectives with a root, the root's label or the word ``centre``. None stands
@@ -488,7 +495,8 @@ class Parameters:
 def _read_declaration() -> dict[str, Axis]:
     """Return the axes that the fields of `Parameters` declare, by name.
 
-    The name, type, default and `is_derived` of each axis are read from its field.
+    The attributes ``name``, ``type``, ``has_usual``, ``usual`` and ``is_derived`` of an axis are
+    derived from its field.
     """
     types = get_type_hints(Parameters, include_extras=True)
     axes = {}

@@ -27,11 +27,11 @@ _unannounced: set[str] = set()
 
 
 def jit(function: Function) -> Function:
-    """Return a function that numba compiles at its first call; later processes use a cache.
+    """Return a function that numba compiles at its first call.
 
-    Functions are inlined, so that calls of small functions cost nothing. Functions should copy
-    arrays with loops: numba takes seconds to compile a slice assignment, because it also compiles
-    the assignment's error messages.
+    If possible, the compiled code is cached on disk for later processes. Functions are inlined, so
+    that calls of small functions cost nothing. Functions should copy arrays with loops: numba takes
+    seconds to compile a slice assignment, because it also compiles the assignment's error messages.
     """
     _unannounced.add(function.__module__)
     compiler = partial(numba.njit, nogil=True, forceinline=True)

@@ -54,8 +54,8 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
     Raises:
         InputError: the address is invalid, or Dask is not installed.
         UnavailableError: no scheduler answers at the address, or the scheduler has no workers.
-        RejectedError: starcast cannot be imported on a worker; or a worker and this process have
-            different source files or versions of starcast, or versions of Python, numpy or Dask.
+        RejectedError: starcast cannot be imported on a worker; or a worker has other source files
+            of starcast, or another version of starcast, Python, numpy or Dask, than this process.
     """
     parsed = _ADDRESS.fullmatch(address)
     if parsed is None or not 0 < int(parsed[3]) < 65536:
@@ -139,7 +139,7 @@ class DaskExecutor(Executor):
 
     @staticmethod
     def memory_limit() -> int:
-        """Return the number of bytes that the worker may still use; called on the worker."""
+        """Return the number of bytes that the worker on which this function runs may still use."""
         # The packages are imported here, because only workers need them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
@@ -280,7 +280,8 @@ def _run(
     return function(*args, **kwargs)
 
 
-#: Returns the software versions of this worker, cached because reading them takes 2 ms.
+#: Function that returns the software versions of this worker. The result is cached, because
+#: reading the versions takes 2 ms.
 _own_identity = cache(code_identity)
 
 

@@ -1,8 +1,8 @@
 """The errors of starcast, grouped by what the user can do about them.
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the command's exit code. Messages may quote any
-input, because this module escapes unprintable characters in them and shortens long input.
+do. The class of an error determines the command's exit code. Messages may quote any user input,
+because this module escapes unprintable characters in messages, and shortens long input.
 """
 
 import errno
@@ -54,13 +54,16 @@ def shorten(text: str, longest: int) -> str:
 
 
 def clean_message(text: str) -> str:
-    """Return a message on one line: unprintable characters are escaped, long input is shortened."""
+    """Return a message on one line.
+
+    Unprintable characters are escaped, and long quoted strings and words are shortened.
+    """
     echoes_shortened = _LONG_ECHO.sub(lambda echo: shorten(echo.group(), _MAX_ECHO), escape(text))
     return shorten(echoes_shortened, _MAX_LENGTH)
 
 
 class NetworkWarning(UserWarning):
-    """A warning about a network that is read, for example that parallel links were merged."""
+    """A warning about a network that is being read, for example about merged parallel links."""
 
 
 class StarcastError(Exception):
@@ -196,7 +199,7 @@ def check_parameters(owner: str, names: Iterable[str], known: Collection[str]) -
     Without this check, a parameter with a misspelled name would be ignored silently.
 
     Args:
-        owner: noun phrase for what has the parameters, such as ``the tool simulate_schedule``.
+        owner: a noun phrase for the owner of the parameters: ``the tool simulate_schedule``.
         names: the names of the given parameters.
         known: the names of all parameters.
 

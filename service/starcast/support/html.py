@@ -58,9 +58,9 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def inline_files(page: str, data: str = "") -> str:
-    """Return a page with its style sheet and scripts inlined.
+    """Return a page that contains its style sheet and its scripts instead of links to them.
 
-    The returned page has a security policy that allows no other styles and scripts.
+    The page also has a security policy that allows no other styles and scripts.
 
     Args:
         page: the page, with links to files in the static folder.
@@ -156,7 +156,7 @@ def _show_unprintable(value: Any) -> Any:
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as text; successive equal numbers are counted: ``4, 8 (12 times), 3``."""
+    """Return numbers as text, with a count for repeated numbers: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 
@@ -173,10 +173,10 @@ def _read(name: str) -> str:
 
 
 def _modules(file: Path, done: set[Path]) -> Iterator[str]:
-    """Yield the code of all JavaScript modules that a module imports, then its own code.
+    """Yield the code of all JavaScript modules that a module imports, then the module's own code.
 
-    Import and export statements are removed, so that the code forms a single script. Modules in
-    ``done`` are omitted.
+    Import and export statements are removed, so that the code forms a single script. Imported
+    modules in ``done`` are omitted; every yielded module is added to ``done``.
     """
     done.add(file)
     text = file.read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""The installation of starcast: paths of its files, and the provenance of results.
+"""Information on the installation of starcast: paths of files, and the provenance of results.
 
 Every command imports this module, so it must import quickly. Finding plug-ins with
 `importlib.metadata` would parse the metadata of all installed packages, which takes longer than
-most commands. The search can be skipped if `is_declared` returns False.
+most commands. If `is_declared` returns False, there is nothing to find, and the search is skipped.
 """
 
 import os
@@ -149,11 +149,12 @@ def source_digest() -> str:
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Return the versions of starcast, Python, numpy and psycopg, the git revision, and the host.
+    """Return the software versions, the git revision and the machine that produce results.
 
-    The value of ``dirty`` is True if a code file in the checkout is changed, deleted or new. The
-    values of ``revision`` and ``dirty`` are None outside a checkout, or if git fails. The version
-    of PostgreSQL is added when a run is stored.
+    The versions are those of starcast, Python, numpy and psycopg; the version of PostgreSQL is
+    added when a run is stored. The value of ``dirty`` is True if a code file in the checkout is
+    changed, deleted or new. The values of ``revision`` and ``dirty`` are None outside a checkout,
+    or if git fails.
     """
     import platform  # noqa: PLC0415
     from importlib.metadata import version  # noqa: PLC0415

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 #: A non-negative integer that fits into a signed 64-bit integer.
 Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
-#: A number, but not a string that contains a number.
+#: A number. A string that contains a number is refused.
 StrictNumber = Annotated[float, pydantic.Field(strict=True)]
 #: A time that is far enough from the limits of `datetime` to be converted to every time zone.
 Moment = Annotated[
@@ -56,7 +56,7 @@ class StrictRecord(pydantic.BaseModel):
 
 
 def describe_error(error: ValueError) -> str:
-    """Return the first error that makes a JSON value invalid, with its location in the value.
+    """Describe why a JSON value is invalid: its first error, with the location in the value.
 
     Example:
         >>> class Point(StrictRecord):
@@ -107,7 +107,7 @@ _WINDOWS = (2**14, 2**18, 2**23)
 
 
 def parse_json(data: bytes, source: object) -> Any:
-    """Return the value of a JSON text; see `decode_text` for its encoding.
+    """Parse a JSON text, and return its value; `decode_text` describes the allowed encodings.
 
     Raises:
         ValueError: the text is not JSON, is nested too deeply, or contains NaN, an infinite number,
@@ -167,8 +167,8 @@ class JsonCursor:
         data: the JSON document in UTF-8.
 
     Raises:
-        ValueError: raised by all methods if the document is not JSON at this position, or a value
-            is too long.
+        ValueError: raised by the methods if the document is not valid JSON at the reading position,
+            or a value is too long.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -213,7 +213,10 @@ class JsonCursor:
             raise ValueError("further text follows the end of the document")
 
     def _advance(self, value: Any, text: str) -> Any:
-        """Move past a value, and return it; ``text`` is its JSON text, decoded as Latin-1."""
+        """Move the reading position past a value, and return the value.
+
+        The argument ``text`` is the JSON text of the value, decoded as Latin-1.
+        """
         start = self.position
         self.position += len(text)
         return value if text.isascii() else json.loads(self.data[start : self.position])
@@ -243,6 +246,6 @@ class JsonCursor:
         return self.data[self.position : self.position + 1]
 
     def skip_blanks(self) -> None:
-        """Move to the next value or punctuation mark."""
+        """Move the reading position past white space, to the next value or punctuation mark."""
         blanks = _BLANKS.match(self.data, self.position)
         self.position = blanks.end() if blanks else self.position

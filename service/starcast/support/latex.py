@@ -185,9 +185,10 @@ class _Column:
 
 
 def _remaining_columns(grid: Sequence[_Column], room: float, spare: Sequence[str]) -> list[_Column]:
-    """Return the columns that remain after omitting ``spare`` columns until the table fits.
+    """Omit ``spare`` columns, in their order, until the table fits; return the other columns.
 
-    The table fits if it is at most ``room`` points wide.
+    The table fits if it is at most ``room`` points wide. If no spare column is left, it may be
+    wider.
     """
     em, space = _SMALL
     kept = list(grid)
@@ -199,7 +200,7 @@ def _remaining_columns(grid: Sequence[_Column], room: float, spare: Sequence[str
 
 
 def _narrowed_table(kept: Sequence[_Column], room: float) -> list[str]:
-    """Return the LaTeX lines of a table in a small font that is at most ``room`` points wide."""
+    """Return the LaTeX lines of a table that is at most ``room`` points wide in a small font."""
     em, space = _SMALL
     stacked = [column.stacked * em for column in kept]
     least = [column.folded * em for column in kept]
@@ -256,7 +257,7 @@ def escape_latex(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Return text as LaTeX code, with specs such as S5, t_s, t_c and powers as mathematics."""
+    """Return text as LaTeX code; specs such as S5, t_s, t_c and powers become formulas."""
     parts = _MATHEMATICS.split(text)
     return "".join(
         _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
@@ -264,7 +265,7 @@ def typeset(text: str) -> str:
 
 
 def _symbol(text: str) -> str:
-    """Return LaTeX mathematics for a spec such as S5, for t_s or t_c, or for a power."""
+    """Return the LaTeX formula for a spec such as S5, for t_s or t_c, or for a power."""
     if text in _SYMBOLS:
         return _SYMBOLS[text]
     if "^" in text:

@@ -127,7 +127,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
-    """Return the text of a file; see `decode_text`.
+    """Read a text file, and return its text as `decode_text` decodes it.
 
     Raises:
         OSError: the file cannot be read.
@@ -139,9 +139,10 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
 
 
 def decode_text(data: bytes) -> str:
-    """Decode a text file: remove a byte order mark, and convert line ends to LF.
+    """Decode the content of a text file in UTF-8 or UTF-16.
 
-    The encoding is UTF-8, or UTF-16, which some programs on Windows write.
+    A byte order mark is removed, and line ends are converted to LF. UTF-16 is supported because
+    some programs on Windows write it.
 
     Raises:
         ValueError: the data is neither valid UTF-8 nor valid UTF-16.
@@ -192,13 +193,15 @@ def invalid_utf16(path: str | os.PathLike[str]) -> InputError:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text; the caller ensures a length of at most `SMALL_TEXT` bytes.
+    """Return the content of a TOML text.
+
+    The caller must ensure that the text has at most `SMALL_TEXT` bytes.
 
     Raises:
         ValueError: the text is not TOML, is nested too deeply, or has a key with too many parts or
             an integer with too many digits.
     """
-    # Dots in quoted keys, strings and comments separate no parts of a key, so each string and
+    # Dots in quoted keys, strings and comments do not separate parts of a key, so each string and
     # comment is replaced by one character.
     bare = _TOML_TEXT.sub("_", text)
     if _LONG_KEY.search(bare):

@@ -1,4 +1,6 @@
-"""starcast's own log: one JSON object per line; any number of processes can write to it.
+"""starcast's own log file, with one JSON object per line.
+
+Any number of processes can write to the file.
 
 Modules log with `event`; nothing is written before `start` is called. A log file that is too large
 is rotated when a command starts. Other processes notice the rotation and continue in the new file.
@@ -36,7 +38,7 @@ _SECRETS = (
 
 
 class Target(NamedTuple):
-    """The log file, and the minimum level of its records."""
+    """The path of the log file, and the minimum level of the events that are written to it."""
 
     file: Path
     level: str
@@ -69,7 +71,7 @@ def redact(text: str) -> str:
 
 
 def start(target: Target) -> OSError | None:
-    """Begin to write events to a file; with the level ``off``, no events are written.
+    """Start writing events to a log file; with the level ``off``, no events are written.
 
     Returns:
         None, or the error if the file cannot be opened; in this case, no events are written.
@@ -93,10 +95,10 @@ def start(target: Target) -> OSError | None:
 
 
 def lower_level(level: int) -> None:
-    """Make the logger accept events of the given level and above.
+    """Make the logger accept events of the given level and of higher levels.
 
-    If the logger already accepts lower levels, nothing changes, because a handler of the calling
-    program may need these events.
+    If the logger already accepts lower levels, it continues to accept them, because a handler of
+    the calling program may need these events.
     """
     LOGGER.setLevel(min(level, LOGGER.getEffectiveLevel()))
 
@@ -113,7 +115,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the log file and level of this process, for its workers; None without a log."""
+    """Return the log file and level of this process, for its workers; None if it writes no log."""
     return _target
 
 

@@ -50,9 +50,9 @@ Result = TypeVar("Result")
 
 #: Seconds for which a task on a remote worker waits until enough memory is free.
 MEMORY_PATIENCE = 60.0
-#: Seconds after which a wait for results is repeated. If a signal arrives just before a wait,
-#: Python handles it only when the wait ends: without a limit, Ctrl-C would have no effect until a
-#: result arrives. Moreover, the number of workers may change if the executor is remote.
+#: Maximum duration of a single wait for results, in seconds. If a signal arrives just before a
+#: wait, Python handles it only when the wait ends. So without this limit, Ctrl-C might have no
+#: effect until a result arrives. Moreover, the number of workers of a remote executor may change.
 _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
@@ -149,10 +149,10 @@ class Workload(Generic[Item, Result]):
 
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
-        needed: returns the approximate number of bytes that an item needs.
-        free: returns the number of free bytes on the machine where the function is called.
+        needed: takes an item, and returns the approximate number of bytes that it needs.
+        free: returns the number of free bytes on the machine that calls this function.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
-        name: returns the name of an item for messages.
+        name: takes an item, and returns its name for messages.
     """
 
     perform: Callable[[Item], Result]
@@ -187,8 +187,9 @@ def run_parallel(
             performs the tasks without checking the memory.
 
     Raises:
-        LimitError: an item does not fit into the free memory, or each worker that ran it was
-            killed. In the second case, all other items have been yielded before.
+        LimitError: an item does not fit into the free memory, a process cannot be started, or each
+            worker that ran an item was killed. In the last case, all other items have been yielded
+            before.
     """
     if executor is None and jobs == 1:
         yield ((item, workload.perform(item)) for item in items)
@@ -203,7 +204,8 @@ class _Run(Generic[Item, Result]):
     """The state of one `run_parallel` call.
 
     Attributes:
-        running: the item of each submitted task, and the number of bytes that the item needs.
+        running: for each task that was submitted and has not finished, its item and the number of
+            bytes that the item needs.
     """
 
     def __init__(self, workload: Workload[Item, Result], executor: Executor) -> None:
@@ -219,7 +221,7 @@ class _Run(Generic[Item, Result]):
             future.cancel()
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
-        """Run the tasks of all items; yield items with results in the order of completion."""
+        """Run the tasks of all items; yield each item with its result as soon as it is ready."""
         yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also gives up tasks that were only queued on killed workers. So all tasks that
@@ -316,10 +318,9 @@ def _reserved(
     demand: Callable[[Item, int], object],
     limit: Callable[[], int] | None,
 ) -> Iterator[None]:
-    """Wait until enough memory for a task is free; count it as used within the context.
+    """Wait until enough memory for a task is free; reserve this memory within the context.
 
-    A task waits only if it fits into the machine's memory, because then other processes may free
-    enough memory.
+    A task that needs more than the machine's entire memory does not wait.
 
     Args:
         item: the argument of the task's function.
@@ -477,7 +478,10 @@ def _start_error(reason: str) -> LimitError:
 
 
 def _serve(connection: Connection, target: log.Target | None) -> None:
-    """Perform calls received over a pipe until it is closed; log to the same file as the parent."""
+    """Perform the calls that are received over a pipe, until the pipe is closed.
+
+    The process writes its log to the same file as its parent.
+    """
     if target is not None:
         log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -487,7 +491,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 
 
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
-    """Perform a received call; return its result and None or, if it fails, None and its error."""
+    """Receive and perform a call; return ``(result, None)``, or ``(None, error)`` if it fails."""
     received = connection.recv_bytes()
     try:
         # Unpickling is within the try block, because it imports modules, and an import can fail.

@@ -27,7 +27,7 @@ LATE = 1.0
 
 
 class Task(Protocol):
-    """An operation whose progress is reported as an amount of a known total."""
+    """A part of an operation whose progress is reported as an amount of a known total."""
 
     def advance(self, amount: int = 1) -> None:
         """Report that a further amount of the work is done."""
@@ -38,7 +38,7 @@ class Reporter(Protocol):
     """A receiver of messages and progress, such as the terminal or a log."""
 
     def say(self, text: str) -> None:
-        """Report a message of one line, such as what the operation does next."""
+        """Report a message of one line, such as the next step of the operation."""
 
     def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
         """Begin a task with a total of ``total`` units; the task ends with the context."""
@@ -65,7 +65,10 @@ _current: ContextVar[Reporter] = ContextVar("reporter", default=Silent())  # noq
 
 
 def current_reporter() -> Reporter:
-    """Return the reporter of this thread's innermost `reporting` context, else a silent one."""
+    """Return the reporter of this thread's innermost `reporting` context.
+
+    Outside such a context, the result is a reporter that discards everything.
+    """
     return _current.get()
 
 
@@ -131,7 +134,7 @@ class ProgressLines:
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Begin a task; its progress is written if it takes longer than the interval."""
+        """Begin a task; its progress is written when no line was written within the interval."""
         task = _LineTask(line, total, unit)
         self._tasks.append(task)
         self._last_line = monotonic()
@@ -207,7 +210,7 @@ def _watch(reference: "weakref.ref[ProgressLines]", interval: float) -> None:
 
 
 def run_in_thread(compute: Callable[[], Result]) -> Result:
-    """Call a function in a new thread, and return its result; Ctrl-C ends the wait for the thread.
+    """Call a function in a new thread, and return its result; Ctrl-C ends the wait for the result.
 
     The function should be a long library call that releases the global interpreter lock. In the
     main thread, Ctrl-C would have no effect until the library returns, because Python handles

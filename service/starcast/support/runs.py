@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """The cost of a run, from one source; values that the source does not state are None.
+    """The cost of a run according to one source; values that the source does not state are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.

@@ -1,4 +1,7 @@
-"""Settings, in order of precedence: flags, ``STARCAST_*`` variables, ``starcast.toml``, defaults.
+"""The settings of starcast, which can be set by flags, environment variables and a file.
+
+Flags take precedence over ``STARCAST_*`` variables, the variables over the settings file
+(``starcast.toml``), and the file over the defaults.
 
 If no server URI is set, the embedded server is used; `starcast.embedded.endpoints` finds its
 address.
@@ -215,7 +218,7 @@ class Settings(BaseModel):
 
 
 def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the non-empty ``STARCAST_*`` variables that starcast does not know.
+    """Find the non-empty ``STARCAST_*`` variables that starcast does not know.
 
     Returns:
         For each unknown name, the most similar name that starcast knows, or None.
@@ -230,7 +233,7 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def _absolute(path: Path) -> Path:
-    """Return an absolute path, in which ~ is replaced by a home folder."""
+    """Return a path as an absolute path; ``~`` at its beginning is replaced by the home folder."""
     try:
         return path.expanduser().absolute()
     except RuntimeError:  # the path begins with ~NAME of an unknown user

@@ -2,8 +2,8 @@
 
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
-all shards. They are accepted only if together they contain each result of one job exactly once,
-and if the code version that merges the files has also computed all results.
+all shards. The files are accepted only if together they contain each result of one job exactly
+once, and if all results were computed by the same version of the code that merges the files.
 """
 
 import gzip
@@ -41,7 +41,7 @@ _HINT = "specify the files that were written with `out`"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: Number of digits from which a task number is certainly too large.
+#: A task number with this many digits or more is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -81,7 +81,10 @@ class Shard:
         return shard
 
     def select(self, tasks: Sequence[Item]) -> Iterator[tuple[int, Item]]:
-        """Yield this shard's tasks with their numbers: every ``count``-th task of the job."""
+        """Yield the tasks of this shard, which are every ``count``-th task, with their numbers.
+
+        The tasks of a job are numbered from 0.
+        """
         return iter(list(enumerate(tasks))[self.index - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -96,7 +99,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
         out: the output file of the shard.
 
     Raises:
-        InputError: the text is not a shard, or only one of shard and output file is given.
+        InputError: the text is not a valid shard, or only one of shard and output file is given.
     """
     if (text is None) != (out is None):
         given, other = ("`out`", "`shard` I/N") if text is None else ("`shard`", "`out` FILE")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Bound of the integers of polars, which have at most 128 bits.
+#: Integers of this absolute value or more do not fit into polars' 128-bit integers.
 _POLARS_BOUND = 2**127
 #: Maximum number of rows shown in a notebook or an interpreter.
 MAX_SHOWN = 60
@@ -123,7 +123,7 @@ class Table:
         return Table(columns, rows, self.note)
 
     def readable(self) -> "Table":
-        """Return the table as shown to human readers; subclasses may override this method."""
+        """Return the table that is shown to human readers; subclasses may override this method."""
         return self
 
     def to_json(self) -> str:
@@ -321,7 +321,7 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
 
 
 DisplayForm = Literal["svg", "html"]
-#: Function that returns an object's representation as SVG or HTML, or None if it has none.
+#: Function that returns an object as SVG or HTML, or None if the object has no such representation.
 Renderer = Callable[[object, DisplayForm], str | None]
 
 _renderers: list[Renderer] = []

@@ -102,7 +102,7 @@ def is_numeric(values: Iterable[object]) -> bool:
 
 
 def fold_widths(widths: Iterable[Width], words: Iterable[Width], room: Width) -> list[Width]:
-    """Return column widths that fit into the given room; the widest columns are narrowed first.
+    """Return column widths whose sum is at most ``room``; the widest columns are narrowed first.
 
     Args:
         widths: the width of each column without wrapped lines.
@@ -132,8 +132,9 @@ _WHOLE = 999.5
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
-    Floats from 999.5 on are rounded to integers, others to three significant digits. Items of lists
-    are separated by spaces. None becomes an empty string, True "yes" and False "no".
+    Floats of at least 999.5 are rounded to integers, smaller floats to three significant digits.
+    The items of a list are separated by spaces. None becomes an empty string, True becomes "yes",
+    and False becomes "no".
 
     Args:
         exact: whether to write floats with 15 significant digits, for machine-readable output.
@@ -175,7 +176,7 @@ def dump_json(value: Any, indent: int | None = None) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support, as the argument ``default`` of `json.dumps`."""
+    """Convert a value that JSON does not support, for the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

@@ -22,12 +22,15 @@ Collective = Literal[
     "reduce-scatter",
     "allreduce",
 ]
-#: The port models. In a step, a node may use all ports, or send one packet and receive one packet.
+#: The port models. In a step, a node may use all its ports (``all``), or may send one packet and
+#: receive one packet (``one``).
 Ports = Literal["all", "one"]
-#: The execution models. All packets of a step start together, or each packet starts when it can.
+#: The execution models. All packets of a step start together (``synchronous``), or each packet
+#: starts as soon as it can (``asynchronous``).
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Lower bounds that are computed only on request, from the bottleneck cut or by a linear program.
+#: Lower bounds that are computed only on request: from the bottleneck cut (``cut``), or by a linear
+#: program (``lp``).
 RequestedBound = Literal["cut", "lp"]
 
 #: The formats to which schedules can be exported for other tools.
@@ -60,14 +63,15 @@ def is_network_path(text: str) -> bool:
 
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
-#: The simulators for which GOAL files are written, LogGOPSim itself and its copy in ATLAHS.
+#: The simulators for which GOAL files are written: LogGOPSim, and the copy of it in ATLAHS.
 GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
-#: The parameter whose values are equal, if possible, in the two runs that a comparison pairs.
+#: The parameter by which a comparison pairs runs: if possible, both runs of a pair have the same
+#: value of this parameter.
 PairedBy = Literal["message_units", "segments"]
-#: The plots of a comparison, which show time against message size or the links busy in each step.
+#: The plots of a comparison: time against message size, or the number of links used in each step.
 Plot = Literal["time", "links"]
 
 
@@ -103,7 +107,7 @@ class LoadMethod(StrEnum):
 
 
 class Layout(StrEnum):
-    """Arrangement of nodes in a drawing: on levels by distance from a source, or in a ring."""
+    """Arrangement of nodes in a drawing: on levels by distance from a source, or on a ring."""
 
     LEVELS = "levels"
     RING = "ring"
@@ -116,14 +120,15 @@ LayoutName = Literal[
 ]  # fmt: skip
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
-#: Solvers for the formulas of searches.
+#: The solvers that searches can use to decide formulas.
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 #: Minimum level of the records in starcast's log. The level ``off`` disables the log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
-#: Levels of verifying claims; each level includes the sizes of the levels before it.
+#: Levels of claim verification. Each level covers all topologies of the level before it, and
+#: usually also larger topologies.
 Level = Literal["quick", "full", "deep"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -157,7 +162,7 @@ SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + 
 #: The pattern of node labels; see `SPEC`.
 LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
-#: The string that replaces the root in a schedule's id if the schedule lists all sources' rows.
+#: The string that replaces the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
 #: The pattern of construction and algorithm names, with any arguments, in both stores.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
@@ -242,8 +247,8 @@ def parse_construction(text: str, given: Arguments) -> tuple[str, dict[str, Argu
     Raises:
         InputError: the text is not a construction, or an argument is given twice.
     """
-    # A name without parentheses is not parsed: if it is wrong, the catalogue suggests a similar
-    # name.
+    # A text without parentheses is not parsed, but taken as the name. If no construction has this
+    # name, the catalogue suggests a similar name.
     name, arguments = parse_spec(text) if "(" in text else (text, {})
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(
@@ -256,7 +261,7 @@ def parse_construction(text: str, given: Arguments) -> tuple[str, dict[str, Argu
 def parse_arguments(text: str) -> dict[str, ArgumentValue]:
     """Parse arguments such as ``base=multiple,i=2``.
 
-    Values that look like integers become integers.
+    A value that is an integer of at most nine digits is converted to an integer.
 
     Raises:
         InputError: the text is not a list of names with values, or an argument is repeated.
