@@ -182,8 +182,8 @@ class Home:
             task: the activity of this process, such as ``stopping the embedded stack``.
 
         Raises:
-            LimitError: the disk became full in the context.
-            UnavailableError: another operating system error occurred in the context.
+            LimitError: the disk became full while the lock was held.
+            UnavailableError: another operating system error occurred while the lock was held.
         """
 
         def waiting() -> None:
@@ -356,7 +356,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong; following it must not lose results."""
+        """The hint if the password file is missing or wrong. Following the hint must not lose results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:

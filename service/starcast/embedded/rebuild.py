@@ -138,7 +138,8 @@ class StoreRebuild:
                 yield tool
             finally:
                 tool.kill()
-                tool.wait()  # after Ctrl-C, Popen itself waits only for a quarter of a second
+                # After Ctrl-C, Popen itself would wait for only a quarter of a second.
+                tool.wait()
 
     def start(self) -> GraphAddress:
         """Stop the old server, start a server on the new directory, and return its address.

@@ -255,7 +255,7 @@ def _lock_tables(connection: Connection) -> None:
 
 
 def _name_tables(connection: Connection) -> sql.Composed | None:
-    """Return the names of starcast's tables for an SQL statement, or None if there are none."""
+    """Return starcast's tables as a list of names for an SQL statement, or None without tables."""
     schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
     return migrations.join_names(schema, names) if names else None
@@ -298,7 +298,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
-    """Insert the rows of a backup into a table; their columns must be those of the table."""
+    """Insert the rows from a backup into a table, after checking that the columns are the same."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"its table {name} has unexpected columns: {', '.join(columns)}")

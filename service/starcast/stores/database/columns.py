@@ -45,7 +45,8 @@ NAMING = {
 # Column checks: SQL conditions in which {} stands for the name of the column.
 #: The check of a topology's spec, such as ``S5``.
 SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
-#: The check of a construction or algorithm, with any arguments: ``forest(base=greedy)``.
+#: The check of the name of a construction or algorithm with optional arguments, such as
+#: ``forest(base=greedy)``.
 NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 #: The check of a non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
@@ -65,8 +66,8 @@ Big = Annotated[int, 64]
 _INTEGERS: dict[int, Any] = {16: Small, 32: int, 64: Big}
 
 
-# Runs repeat the same numbers, such as message sizes, and parsing a fraction takes longer than
-# reading the rest of a row.
+# Parsed fractions are cached: many runs have the same message sizes and times, and parsing a
+# fraction takes longer than reading the rest of a row.
 _read_fraction = lru_cache(maxsize=65536)(Fraction)
 
 
@@ -141,7 +142,7 @@ def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return a table constraint with the name "counts" and an SQL condition on several columns."""
+    """Return a CHECK constraint named "counts" for a table; the condition may use several columns."""
     return CheckConstraint(condition, name="counts")
 
 
@@ -184,7 +185,8 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    Rows that were stored before the axis existed get its usual value, if it has one.
+    If the axis has a usual value, this value is the column's default. It is also given to runs that
+    were stored before the axis existed.
     """
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(

@@ -355,7 +355,8 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     # PostgreSQL refuses to drop a table that a view reads, so views are dropped first.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
-        # Revision 0016 dropped this view. Later, a view with this name belongs to another program.
+        # Revision 0016 dropped this view. In newer schemas, a view with this name belongs to
+        # another program.
         views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
@@ -412,11 +413,11 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 def differences(engine: Engine) -> list[str]:
     """Return descriptions of the changes that would make the schema match starcast's models.
 
-    The changes concern differences between the tables and the models, missing views, and objects of
-    other programs that can change or hide starcast's rows, such as triggers and policies.
-    `find_others` describes further objects in the schema, which are harmless.
+    The function compares the tables with the models, and checks that all views exist. It also
+    reports objects of other programs that can change or hide starcast's rows, such as triggers and
+    policies. `find_others` describes all other objects in the schema, which are harmless.
     """
-    # Imported only here; see the module's docstring.
+    # Imported only here, because importing alembic is slow.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
@@ -465,8 +466,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
     Roles that do not exist on the server are skipped; after creating a role, upgrade again. If the
-    current role owns the schema, roles without privileges of their own can no longer create
-    objects in the schema.
+    current role owns the schema, the general permission (PUBLIC) to create objects in the schema is
+    revoked.
 
     Args:
         connection: an open transaction of the owner.
@@ -476,7 +477,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # True grants write access. The reader gets none, even if the settings name it as the writer.
+    # True grants write access. The reader gets no write access, even if the settings name the
+    # reader's role as the writer.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])

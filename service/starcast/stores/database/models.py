@@ -208,7 +208,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns that the tables of steps share; a row describes one simulated step."""
+    """The common columns of `ScheduleStep` and `StepProfile`; a row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("number of directed links used")
@@ -223,7 +223,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Only artifacts with a row here can be found."""
+    """The state of one artifact in the graph store. Artifacts without a row are not found."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -313,7 +313,7 @@ class Run(Base, AxisColumns):
 class Cost(Base):
     """One of the costs of a run: its closed form, its simulated cost, or its lower bound.
 
-    A value that the source does not give is null.
+    Values that the source of the cost, such as a paper, does not give are null.
     """
 
     __table_args__ = (counts("steps >= 0 and transmissions >= 0"),)

@@ -116,7 +116,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 def list_networks(session: Session) -> list[Row]:
     """Return a row for each stored but not ingested network.
 
-    The columns are those of a list of topologies, except ``state`` and ``error``.
+    A row has the columns of a listing of topologies, without ``state`` and ``error``.
     """
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)

@@ -366,8 +366,8 @@ def save_forest(session: Session, forest: "Forest") -> None:
     The caller must have verified the forest and stored its topology.
 
     Raises:
-        RejectedError: the parent ports do not lead from every node of a tree to the root; nothing
-            is stored.
+        RejectedError: in some tree, the parent ports do not lead from every node to the root;
+            nothing is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))

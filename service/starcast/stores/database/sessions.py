@@ -220,7 +220,7 @@ def _set_up_transaction(connection: Connection) -> None:
 
     The connection's execution option `_READING` requests a read-only transaction.
     """
-    # All settings are sent at once; see `migrations.declare`.
+    # All settings are sent as one statement without parameters, as in `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
     connection.exec_driver_sql(settings, execution_options={"no_parameters": True})
@@ -257,7 +257,7 @@ def read_only(engine: Engine) -> Engine:
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether `lock_store` yielded this engine, so that it holds the store's lock."""
+    """Return whether the engine was yielded by `lock_store`, which means that it has the lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 

@@ -62,7 +62,7 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
 #: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# Symbols that occur in no built-in family's labels have values far above the base.
+# All other symbols, which no built-in family uses in labels, have values far above the base 37.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
@@ -177,7 +177,8 @@ class Rows:
         between = order[(earlier[order] < middle) & (later[order] >= middle)]
         for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
             yield tuple(self._batch(places) for places in pair if places is not None)
-        # Few of these rows have a node in common, so the batches are smaller.
+        # Few of the rows between the two halves have a node in common, so their batches are
+        # smaller.
         for places in _pieces(between, max(1, size // _BETWEEN)):
             yield (self._batch(places),)
 
@@ -203,7 +204,7 @@ def _substar_order(topology: Topology) -> NDArray[np.int64]:
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Yield every undirected link once, from its lower-rank end, in blocks sorted by this end.
+    """Yield each undirected link once, from the node of lower rank, in blocks sorted by this rank.
 
     Raises:
         RejectedError: the reverse port of a link does not lead back to the link's first node, or a
@@ -239,7 +240,7 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
-    """Check that each link's reverse port leads back.
+    """Check that the reverse port of each link leads back to the link's first node.
 
     In a topology with translations, also check that every link leads to another node.
     """
@@ -283,16 +284,16 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return each link at the given nodes once, from its lower-rank end to its higher-rank end."""
+    """Return each link at the given nodes once, from the node of lower rank to the other node."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A link stores the port at its lower-rank end, whichever end was requested.
+        # A row has the port at the node of lower rank, whichever of the two nodes was given.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         is_link = lower < higher
         ends.append(np.column_stack([lower, higher, ports])[is_link])
-    # A link between two given nodes was found at both ends, so duplicates are removed.
+    # A link between two given nodes was found at both nodes, so duplicates are removed.
     return _link_block(topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
@@ -311,7 +312,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
         # A neighbour is a child of the node if its port towards its parent leads to the node.
         tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
         edges.append(np.column_stack([tree, neighbours[index]]))
-    # An edge between two given nodes was found at both ends, so duplicates are removed.
+    # An edge between two given nodes was found at both nodes, so duplicates are removed.
     tree, child = np.unique(np.concatenate(edges), axis=0).T
     ports = forest.parent_port[tree, child]
     columns = (forest.levels()[tree, child], reverse_ports[ports])
@@ -352,7 +353,8 @@ def join_blocks(
 ) -> Rows:
     """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
 
-    The result has the given relationship type, artifact id and topology, even without blocks.
+    The result has the given relationship type, artifact id and topology, even if there are no
+    blocks.
     """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)

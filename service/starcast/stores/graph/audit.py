@@ -135,7 +135,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that a graph without a :Store node has no other nodes, such as another program's."""
+    """Check that a graph without a :Store node has no nodes at all, such as another program's."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -179,9 +179,9 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index or constraint of the graph can be used as the declared index."""
-    # A constraint left by an earlier version also serves as an index, and so does an index that is
-    # still being filled after an import.
+    """Return whether an existing index or constraint can serve as the declared index."""
+    # A constraint from an earlier version of starcast can replace an index. An index that is still
+    # being filled after an import is usable too.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}
     return found["on"] == declared.on and found["unique"] >= declared.unique and is_usable
 

@@ -127,7 +127,7 @@ def node_bytes(topology: Topology, width: int) -> int:
 
     The argument ``width`` is the number of digits of the largest node number.
     """
-    # With translations, all labels have the same length.
+    # In a topology with translations, all labels have the same length.
     labels = topology.labels([0] if topology.has_translations else None).tolist()
     return (
         2 * width
@@ -211,7 +211,8 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            # The file has the columns `capacity` and `latency`, which equal links lack.
+            # The file has the columns `capacity` and `latency`, even if the rows lack them because
+            # all links of the topology are equal.
             relationship = RELATIONSHIP_OF[artifact.kind]
             self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))

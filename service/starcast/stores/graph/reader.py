@@ -157,7 +157,7 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # null passes this test too
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # an absent value passes
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 #: indexes on single properties.
 VERSION = 7
 
-#: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
-#: and JavaScript represent them exactly.
+#: Number of bits of a node's key that hold the node's rank, which is at most 12! - 1 < 2^29. Keys
+#: are below 2^53, so that JSON and JavaScript represent them exactly.
 RANK_BITS = 32
 
 

@@ -42,7 +42,9 @@ Advance = Callable[[int], object]
 
 
 class BoltWriter:
-    """A writer over Bolt: two transactions run at a time, each of which writes a batch with UNWIND.
+    """A writer that sends artifacts to Neo4j over Bolt, in batches.
+
+    Two transactions run at a time, and each of them writes one batch with UNWIND.
 
     The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
     on the machine. A batch has few nodes, and shares no node with the batch that is written at the
@@ -257,7 +259,7 @@ def delete_artifact(
         relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
-    # In this state, queries ignore the artifact, even if the deletion is interrupted.
+    # Queries ignore an artifact in the state loading, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
     element: Element
     if kind == "topology":
@@ -293,7 +295,7 @@ def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
     """Delete an artifact's relationships, found by an index; return their number."""
-    index = relationship.indexes[0]  # on the artifact's id alone
+    index = relationship.indexes[0]  # the index on the artifact's id
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
     # A new index is filled in the background, and statements do not use it until it is complete.
@@ -312,7 +314,7 @@ def clear(graph: Graph, batch: int) -> int:
         The number of deleted nodes, links, tree edges and sends.
     """
     for label in LABEL_OF.values():
-        # In this state, queries ignore the artifacts, even if the deletion is interrupted.
+        # Queries ignore artifacts in the state loading, even if the deletion is interrupted.
         graph.write(
             f"MATCH {label.pattern} WHERE {_is_ours(label)} SET n.state = $state",
             {"state": GraphState.LOADING.value},
