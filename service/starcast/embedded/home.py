@@ -130,7 +130,8 @@ class Home:
 
         Raises:
             LimitError: the disk is full.
-            UnavailableError: a folder cannot be created, or other users can write to the home.
+            UnavailableError: a folder cannot be created, or the home belongs to another user or is
+                writable by other users.
         """
         with system.translate_os_errors(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -218,7 +219,8 @@ class Home:
             hint: the hint of the error, if the file is missing and the data exist.
 
         Raises:
-            UnavailableError: the data exist, but the password file is missing.
+            UnavailableError: the data exist, but the password file is missing; or the file cannot
+                be read or is not safe (see `password`).
         """
         file = self.password_file(name)
         if not file.exists():
@@ -234,8 +236,8 @@ class Home:
         """Return the password in the password file with the given name.
 
         Raises:
-            UnavailableError: other users can write to the home or to its password files, or the
-                file cannot be read.
+            UnavailableError: the home or its folder ``secrets`` belongs to another user or is
+                writable by other users, or the file cannot be read.
         """
         with system.translate_os_errors(self.root):
             self._require_private()
@@ -356,7 +358,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong. Following the hint must not lose results."""
+        """The hint if the password file is missing or wrong; following it must lose no results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
@@ -381,4 +383,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server on a port cannot write; an empty string if it can."""
+        """Return the reason why the server on a port cannot write; an empty string without one."""

@@ -369,7 +369,7 @@ class Neo4j(Server):
         return self.is_ready(port)
 
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server cannot write; an empty string if it can.
+        """Return the reason why the server cannot write, or an empty string if none is reported.
 
         After a failed write, such as to a full disk, the server refuses all statements until it is
         restarted.
@@ -439,8 +439,8 @@ class ClassArchive:
     def java_options(self) -> list[str]:
         """Return the Java options that use the archive.
 
-        If the archive is missing, return the options that record classes for the archive, or no
-        options if the archive cannot be written.
+        If the archive is missing, return the options that record classes for the archive. If the
+        archive is not to be written, return no options.
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
@@ -451,9 +451,10 @@ class ClassArchive:
         return []
 
     def prepare(self, reporter: Reporter) -> None:
-        """Write the first part of the archive (the classes of Java itself), if it is missing.
+        """Write the first part of the archive (the classes of Java itself), if this is necessary.
 
-        `record` writes the second part and requires the first.
+        Nothing is written if the part exists, the folder is read-only, or an attempt failed
+        recently. `record` writes the second part and requires the first.
         """
         if not self._should_write():
             return
@@ -490,7 +491,7 @@ class ClassArchive:
     def _creating(self, file: Path) -> Iterator[Path]:
         """Yield a temporary path that becomes ``file``.
 
-        After an error, no file is created, and the error is ignored.
+        An OSError or SubprocessError in the context is ignored, and the file is then not created.
         """
         part = file.with_name(f"{file.name}.{os.getpid()}")
         # The servers work without an archive, so an error here must not make `up` fail.

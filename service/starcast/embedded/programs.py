@@ -267,7 +267,7 @@ class JarSet:
         return [jar for jar in self.jars if not self._has(jar)]
 
     def verify(self) -> None:
-        """Check the checksums of all jars that are present.
+        """Check the checksums of all jars that are present and have the expected size.
 
         Raises:
             RejectedError: a jar was changed after its download.
@@ -384,7 +384,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Yield a progress callback for jgo, which stops a download if another has failed."""
+        """Yield a progress callback for jgo; it stops a download if another download has failed."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

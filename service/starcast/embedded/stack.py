@@ -236,7 +236,10 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
 
 
 def down(home: Path, reporter: Reporter) -> None:
-    """Stop the servers of a home, which takes at most 15 seconds; report if none is running."""
+    """Stop the servers of a home, or report that no server is running.
+
+    Stopping takes at most 15 seconds, after a possible wait for another process.
+    """
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():
@@ -477,7 +480,8 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.name for trace in removable if trace.kind == "home")
-            _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
+            # `Home.locked` created the lock file again if it was missing.
+            _delete([str(home.lock_file)])
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
     if not home.find_others(settings.cache):
         _delete([str(settings.cache / HOMES)])

@@ -406,7 +406,8 @@ def invalid(file: Path, reason: str) -> InputError:
 
 # Results of runs that were computed elsewhere are checked without executing the runs: the closed
 # form and the lower bound are computed again, the simulated costs must follow from the step profile
-# and the unit size, and no simulated cost can be less than the lower bound if there are no faults.
+# and the unit size, and without faults, the simulated costs in `_BOUNDED` cannot be less than the
+# lower bound.
 
 #: The simulated costs that cannot be less than the lower bound, unless there are faults.
 _BOUNDED = ("steps", "transmissions", "time")

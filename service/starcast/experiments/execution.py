@@ -293,7 +293,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The order is closed form, simulated, lower bound: a key that `known` repeats keeps its place.
+    # The order is closed form, simulated, lower bound. If a key occurs twice in the dict, it keeps
+    # its first place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})

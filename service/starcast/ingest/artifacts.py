@@ -139,6 +139,7 @@ class Artifact:
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.
+            StarcastError: starcast built a different number of rows than planned.
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return

@@ -68,10 +68,11 @@ def rebuild(
         NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
         RejectedError: data of other programs would be deleted and ``discard_foreign`` is False, a
-            verification failed, or a given id is the id of an artifact that was never complete.
+            verification failed, or a given artifact is incomplete and must be ingested again.
         PluginMissingError: a plug-in that defines an artifact is not loaded.
         InputError: an import is requested, but Neo4j is not the embedded server.
-        LimitError: the artifacts have more rows than the load method allows.
+        LimitError: the artifacts have more rows than the load method allows, or the disk has too
+            little free space.
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()

@@ -392,11 +392,11 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Build an artifact again.
+        """Return the artifact that Neo4j should have, and check the trees of a stored forest.
 
         Returns:
-            The artifact that Neo4j should have, and a problem if the artifact is a forest whose
-            trees in PostgreSQL differ from the trees that the construction builds.
+            The artifact, and a list of problems. The list has one problem if the artifact is a
+            forest whose trees in PostgreSQL differ from the trees that its construction builds.
         """
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
@@ -467,7 +467,8 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
     Raises:
         NotFoundError: PostgreSQL does not record the artifact.
         RejectedError: the artifact is not complete, or its content differs from the stored record.
-        UnavailableError: the graph belongs to another database.
+        UnavailableError: the graph is empty, belongs to another database or program, or has another
+            schema version.
     """
     audit.check_ownership(stores.graph, stores.id)
     with stores.session() as session:

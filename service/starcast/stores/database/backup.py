@@ -41,8 +41,8 @@ from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
-#: Error recorded for artifacts that have not been recreated in the graph since a restore or
-#: rebuild.
+#: Error recorded for an artifact that has not yet been recreated in the graph after a restore or
+#: during a rebuild.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
@@ -255,7 +255,7 @@ def _lock_tables(connection: Connection) -> None:
 
 
 def _name_tables(connection: Connection) -> sql.Composed | None:
-    """Return starcast's tables as a list of names for an SQL statement, or None without tables."""
+    """Return the names of starcast's tables, joined for an SQL statement; None without tables."""
     schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
     return migrations.join_names(schema, names) if names else None

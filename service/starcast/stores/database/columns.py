@@ -142,7 +142,7 @@ def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return a CHECK constraint named "counts" for a table; the condition may use several columns."""
+    """Return a CHECK constraint named "counts" for a table; it may refer to several columns."""
     return CheckConstraint(condition, name="counts")
 
 

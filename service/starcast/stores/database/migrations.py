@@ -113,7 +113,9 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def enter_schema(connection: Connection) -> str:
-    """Return the store's schema, and resolve names only in this schema until the transaction ends.
+    """Return the store's schema, and make it the only schema in which names are looked up.
+
+    The setting lasts until the transaction ends.
 
     Every function that reads or changes tables by name calls this function first, so that a name
     never refers to a table of another store or program in the same database.
@@ -238,11 +240,13 @@ def check_server(connection: Connection) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Check that the tables are starcast's, and return the schema revision (None without tables).
+    """Check that the tables are starcast's, and return the schema revision.
+
+    The result is None if the schema contains no tables.
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast;
-            or, without tables, a view of another program has the name of a starcast view.
+            or there are no tables, but a view of another program has the name of a starcast view.
     """
     schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))
@@ -283,9 +287,9 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
         True if the revision changed.
 
     Raises:
-        RejectedError: the schema is newer than this starcast, the database contains tables of
-            another program or has an encoding other than UTF8, the server is too old, or existing
-            rows violate the new schema; nothing is changed.
+        RejectedError: the schema is too new or too old for this starcast, the database contains
+            tables of another program or has an encoding other than UTF8, the server is too old, or
+            existing rows or another program's views prevent the upgrade; nothing is changed.
         BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to change the schema.
     """

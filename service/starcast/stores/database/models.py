@@ -208,7 +208,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The common columns of `ScheduleStep` and `StepProfile`; a row describes one simulated step."""
+    """The columns of `ScheduleStep` and `StepProfile`; each row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("number of directed links used")

@@ -146,8 +146,8 @@ def drop_network(session: Session, spec: str) -> None:
     """Delete a stored network that no forest, schedule, run or record uses.
 
     Raises:
-        RejectedError: a forest, schedule, run or record uses the network, or the network is
-            ingested.
+        RejectedError: a forest, schedule, run or record uses the network; or the network is
+            ingested, or is not stored.
     """
     if not is_only_stored(session, spec):
         raise RejectedError(

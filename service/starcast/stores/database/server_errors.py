@@ -139,7 +139,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 def is_about_values(error: Exception) -> bool:
     """Return whether the server rejected a value or a row.
 
-    Only the caller knows the origin of a value, so the caller has to write the message.
+    Only the caller knows where the value comes from, so the caller has to create the error message.
     """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:

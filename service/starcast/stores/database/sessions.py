@@ -141,7 +141,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Forward an exchange of messages with the server, and probe the server if it is silent."""
+        """Run an exchange of messages with the server, and probe a server that is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)

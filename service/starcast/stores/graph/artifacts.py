@@ -152,17 +152,18 @@ class Rows:
     def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
         """Yield the rows in batches, each with few nodes and sorted by start node.
 
-        Few nodes per batch save time and memory: a server locks and changes every node of a batch,
-        and needs up to 9 kB of memory for a node with 50 relationships. Rows within a substar, or a
-        subcube, are in the same batch or in consecutive batches.
+        The server locks and changes every node of a batch, and needs up to 9 kB of memory for a
+        node with 50 relationships. Batches with few nodes therefore save time and memory. Rows that
+        lie within a substar or a subcube are in the same batch or in consecutive batches.
 
         Args:
             size: maximum number of rows per batch.
 
         Yields:
             One batch, or two batches that can be written at the same time, because they have no
-            common node. Of two batches, one has rows within the first half of the nodes, and the
-            other has rows within the second half. The nodes are halved in the order of substars.
+            common node. In the latter case, the first batch has rows within one half of the nodes,
+            and the second batch has rows within the other half. The nodes are sorted by substar
+            before they are divided into halves.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
@@ -196,7 +197,10 @@ def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> NDArray[np.int64]:
-    """Return each node's position in an order by reversed labels, which keeps substars together."""
+    """Return the position of each node if the nodes are sorted by reversed label.
+
+    In this order, the nodes of a substar are consecutive.
+    """
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -309,7 +313,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     edges = [np.column_stack([tree, ranks[index]])]
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A neighbour is a child of the node if its port towards its parent leads to the node.
+        # A neighbour is a child of the node if the neighbour's parent port leads to the node.
         tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
         edges.append(np.column_stack([tree, neighbours[index]]))
     # An edge between two given nodes was found at both nodes, so duplicates are removed.
@@ -380,7 +384,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
     Args:
         values: Cypher expressions of the row's values.
 
-    The statement needs the parameters ``$modulus`` and ``$factor``.
+    A statement with this expression needs the parameters ``$modulus`` and ``$factor``.
     """
     listed = ", ".join([*values, *map(str, _FINAL)])
     return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
@@ -389,7 +393,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 def node_checksum(topology: Topology) -> int:
     """Return the sum of a topology's node checksums.
 
-    A node's checksum is computed from its rank, its label, and its key minus that of node 0.
+    A node's checksum is computed from its rank, its label, and its key minus the key of node 0.
     """
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
@@ -410,7 +414,8 @@ def node_checksum_cypher(first: str) -> str:
     Args:
         first: Cypher expression for the key of node 0.
 
-    The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
+    A statement with this expression needs the parameters ``$modulus``, ``$factor`` and ``$digits``
+    (`DIGITS`).
     """
     code = (
         f"reduce(c = 0, symbol IN split(a.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
@@ -529,7 +534,8 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property that is not in ``given`` is read from the attribute of ``structure`` of that name.
+    A property that is not in ``given`` is read from the attribute of ``structure`` with the same
+    name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

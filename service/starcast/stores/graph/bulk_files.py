@@ -200,7 +200,7 @@ class BulkFiles:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, the relationship to its parent, and its relationships."""
+        """Write an artifact's own node, the node's relationship to the parent, and all rows."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:

@@ -148,7 +148,8 @@ def _sums(element: Element, first: str) -> str:
     An element with invalid properties adds 0 to the checksum.
 
     Args:
-        element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
+        element: the label of the nodes, or the type of the relationships. In the Cypher, a node is
+            called ``a``, and a relationship ``r`` leads from ``a`` to ``b``.
         first: Cypher expression for the key of node 0.
     """
     variable = _variable(element)

@@ -395,8 +395,8 @@ def first_key(topology: "Topology") -> int:
 
     For star graphs, (n,k)-stars and hypercubes, the key has four parts: the family's number, n in
     five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n does not fit in
-    five bits. Such a topology gets a key that a hypercube (the next family) would have only with k
-    > 0. Hypercubes have no k, so no two topologies share a key. For any other family, a number from
+    five bits. The key then has the number of the next family, the hypercubes, and a positive k.
+    Hypercubes have no k, so no two topologies share a key. For any other family, a number from
     `KEY_NUMBERS` replaces family, n and k. Without a relational store, the number is derived from
     the spec.
     """

@@ -96,7 +96,9 @@ class BoltWriter:
             )
 
     def write(self, artifact: GraphArtifact, advance: Advance) -> None:
-        """Write all nodes and relationships of an artifact, but not its own node.
+        """Write an artifact's relationships and, for a topology, the topology's nodes.
+
+        The artifact's own node, with the label Topology, Forest or Schedule, is not written.
 
         Args:
             artifact: the artifact.
@@ -324,7 +326,7 @@ def clear(graph: Graph, batch: int) -> int:
 
 
 def _is_ours(label: Label) -> str:
-    """Return a Cypher condition for an artifact's node; other programs may use the label too."""
+    """Return a Cypher condition that excludes other programs' nodes with an artifact's label."""
     return f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL"
 
 
