@@ -396,8 +396,7 @@ def read_design(
             paths of network files.
 
     Raises:
-        InputError: the file cannot be read, or is not a valid design; the message names the file,
-            the grid and the key.
+        InputError: the file cannot be read, or the design is invalid.
         LimitError: a grid, or all grids together, have too many points.
     """
     if name is None:

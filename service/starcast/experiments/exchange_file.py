@@ -213,7 +213,8 @@ class ExperimentRecord(StrictRecord):
         Raises:
             RejectedError: the results of a run contradict formulas, bounds or each other, or a
                 loaded plug-in differs from the plug-in that the run used.
-            StarcastError: a name, a grid or a parameter of a run is invalid.
+            StarcastError: a name, a grid or a parameter of a run is invalid, there are no runs, or
+                the runs do not match the grid.
             pydantic.ValidationError: a run does not match the schema.
         """
         # Only the beginning of a long name is checked, because earlier versions allowed longer
@@ -285,7 +286,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:  # an index; slices are never used
+    def __getitem__(self, place: Any) -> Any:  # an integer, never a slice
         cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
         return RunRecord.model_validate(cursor.value())
 
@@ -543,7 +544,7 @@ def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
     # Without a closed form, the unit size is unknown, but it must divide the message size.
     sent = units * point.message_bytes
     if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
-        yield f"simulated, bytes is {_shown(stated)}, which no division into equal units gives"
+        yield f"simulated, bytes is {_shown(stated)}, which is impossible with equal units"
 
 
 def _differs(figure: str, stated: object, expected: object) -> Iterator[str]:

@@ -82,7 +82,7 @@ class Execution:
 
 
 def execute(point: Point) -> Execution:
-    """Build the schedule of a point, verify its forest and simulate it.
+    """Build the schedule of a point, verify the schedule's forest, and simulate the schedule.
 
     If the schedule is rejected, the reason becomes the error of the execution.
 

@@ -174,7 +174,7 @@ class Point(Parameters):
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
         execution is synchronous and all links have capacity 1 and latency 0. Otherwise
-        message_bytes, t_s and t_c determine which packets wait, or which packet of a step is the
+        message_bytes, t_s and t_c determine which packets wait, or which packet of a step takes the
         longest, so all parameters are part of the structure.
         """
         network = find_network(self.topology)

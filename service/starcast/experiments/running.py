@@ -165,7 +165,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
 
 def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
-    """Return a context that holds the lock of an experiment, so that no other process changes it.
+    """Return a context that holds an experiment's lock, so that only this process can change it.
 
     Raises:
         BusyError: another process holds the lock.
@@ -336,8 +336,8 @@ class Repetition:
 
     Attributes:
         run: the stored run.
-        figures: for each result in `REPEATED` either ``same``, or a string with the stored and the
-            new value; empty if the run was not repeated.
+        figures: for each result in `REPEATED` either ``same``, or a string with the first stored
+            value that differs and the new value; empty if the run was not repeated.
         obstacle: the error for a missing plug-in without which the run cannot be repeated; None if
             the run was repeated.
     """
@@ -378,7 +378,8 @@ def reproduce(
 
     Raises:
         NotFoundError: no such experiment or run is stored.
-        InputError: ``jobs`` is less than 1.
+        InputError: ``jobs`` is less than 1, or several processes are requested but a plug-in is
+            defined in a script.
         LimitError: a point does not fit into memory, or the processes that executed it were killed.
     """
     with open_session(engine) as session:
@@ -440,7 +441,8 @@ def compare_figures(
         new_profile: the step profile of the new run.
 
     Returns:
-        For each result in `REPEATED`, ``same`` or a string with the stored and the new value.
+        For each result in `REPEATED`, ``same`` or a string with the first stored value that differs
+        and the new value.
     """
     before = _figures(stored, old_steps)
     after = _figures(new, dict(enumerate(new_profile, start=1)))

@@ -112,7 +112,7 @@ class Artifact:
             ValueError: only id and sizes of the artifact were read from PostgreSQL.
         """
         if self.make is None:
-            raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
+            raise ValueError(f"{self.kind} {self.id} was read without the data needed to build it")
         return self.make()
 
     def build(self) -> Built:

@@ -194,13 +194,13 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
         if given.topology.spec != topology.spec:
             raise InputError(
                 f"the forest {given.id} is on {given.topology.spec}, not on {topology.spec}",
-                hint=f"ingest {given.topology.spec}",
+                hint=f"ingest it together with the topology {given.topology.spec}",
             )
         if not re.fullmatch(STORED_NAME, given.construction):
             raise InputError(
                 f"the forest {given.id} cannot be stored under the name {given.construction!r}",
-                hint="use a lower-case letter and then lower-case letters, digits or hyphens: "
-                "Forest(..., construction='mine')",
+                hint="use a name that consists of a lower-case letter followed by lower-case "
+                "letters, digits or hyphens: Forest(..., construction='mine')",
             )
         if given.id in checked:
             raise InputError(

@@ -371,7 +371,7 @@ def _describe(connection: Connection) -> Manifest:
     tables = [table.name for table in migrations.find_tables(connection)]
     store = connection.scalar(text("select id from store"))
     if store is None or (revision == migrations.head() and {*tables} != {*Base.metadata.tables}):
-        lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of store"]
+        lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of the table store"]
         raise RejectedError(
             f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
             hint="run 'starcast db check' to see the differences, or restore an earlier backup",

@@ -400,7 +400,7 @@ class Graph:
         if "ConstraintValidation" in code:
             return RejectedError(
                 f"Neo4j rejected a row: {text}",
-                hint="run 'starcast graph verify'; a node with the same key already exists",
+                hint="a node with the same key already exists; run 'starcast graph verify'",
             )
         # All other errors in the request, such as invalid syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):
