@@ -101,7 +101,7 @@ def failure(findings: list[Finding]) -> StarcastError | None:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Run all checks, and return their findings; an error in a check is a finding too."""
+    """Run all checks, and return their findings. An error in a check becomes a finding."""
     return [
         *_packages(settings),
         *_guard("embedded servers", check_embedded(settings)),

@@ -252,7 +252,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json`` by name; after a crash, some may not be running."""
+        """Return the servers in ``stack.json``, keyed by name; some may have crashed since."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
@@ -266,7 +266,7 @@ class Home:
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)
 
     def running(self) -> dict[str, ServerProcess]:
-        """Return the servers listed in ``stack.json`` that are alive, by name."""
+        """Return the servers listed in ``stack.json`` that are alive, keyed by name."""
         published = self.published().items()
         return {name: server for name, server in published if server.is_alive(self.markers[name])}
 
@@ -383,4 +383,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server on a port cannot write; an empty string without one."""
+        """Return why the server on a port cannot write, or an empty string if none is found."""

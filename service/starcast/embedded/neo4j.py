@@ -369,7 +369,7 @@ class Neo4j(Server):
         return self.is_ready(port)
 
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server cannot write, or an empty string if none is reported.
+        """Return why the server cannot write, or an empty string if no reason is found.
 
         After a failed write, such as to a full disk, the server refuses all statements until it is
         restarted.

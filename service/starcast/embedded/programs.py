@@ -59,7 +59,7 @@ _ATTEMPTS = 3
 #: Seconds to wait before the second download attempt. The wait before the third attempt is twice as
 #: long.
 _PAUSE = 1.0
-#: Short explanations of exceptions from requests and jgo, by class name.
+#: Short explanations of exceptions from requests and jgo, keyed by class name.
 _REASONS = {
     "ConnectionError": "the repository cannot be reached",
     "SSLError": "the repository's certificate is not trusted",

@@ -304,7 +304,8 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     """End every process of the given servers, except the process with the process id ``spare``.
 
     Returns:
-        For each server that was running, by title: True if the server ended without being killed.
+        A dict with the titles of the servers that were running as keys. The value is True if the
+        server ended without being killed.
     """
     alive = {
         server: [process for process in server.find_processes() if process.pid != spare]

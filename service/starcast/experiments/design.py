@@ -457,7 +457,7 @@ def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> st
 
 
 def examples() -> dict[str, Path]:
-    """Return the design files of the example experiments that come with starcast, by name."""
+    """Return the design files of starcast's example experiments, keyed by name."""
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 

@@ -242,7 +242,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"the experiment has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None without a grid, or if a run needs a plug-in."""
+        """Return the points of the grid, or None if there is no grid or a run needs a plug-in."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -367,8 +367,8 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
 
     Args:
         cursor: the position in the text.
-        readers: functions that read the values of some fields, by field; other values are read as
-            plain JSON.
+        readers: functions that read the values of some fields, keyed by field name. All other
+            values are read as plain JSON.
     """
     fields: dict[str, Any] = {}
     for key in cursor.members():
@@ -446,7 +446,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
 def _known_costs(
     point: Point, run: RunRecord, bound: CostRecord | None
 ) -> Mapping[str, costs.Cost | CostRecord]:
-    """Return the costs that can be computed without an execution, by kind: closed form, bound.
+    """Return the costs that can be computed without an execution, keyed by kind of cost.
 
     If the run needs a plug-in that is not loaded, only the lower bound is computed. Whether the
     algorithm sends unit messages is then derived from the bound in the file, which states
@@ -476,8 +476,8 @@ def _find_contradictions(
     Args:
         point: the parameters of the run.
         run: the run in the file.
-        stated: the costs in the file, by kind.
-        formulas: the costs that were computed again, by kind.
+        stated: the costs in the file, keyed by kind.
+        formulas: the costs that were computed again, keyed by kind.
     """
     for kind, formula in formulas.items():
         for name in FIGURES:

@@ -304,7 +304,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 
 
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
-    """Return the costs of a point that need no execution, by kind.
+    """Return the costs of a point that need no execution, keyed by kind.
 
     These costs are the lower bound and, if the algorithm has a closed form and all links have
     capacity 1 and latency 0, the closed form.

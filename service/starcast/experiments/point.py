@@ -92,7 +92,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as stored: None for rank 0, the word `CENTRE`, a label, or ``#6``."""
+        """Return the root in stored form: None for rank 0, the word `CENTRE`, a label, or ``#6``."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
@@ -119,7 +119,7 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm by name, including defaults.
+        """Return all arguments of the algorithm, including defaults, keyed by name.
 
         Raises:
             InputError: a value is given on an axis that the algorithm does not use.

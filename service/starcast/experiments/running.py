@@ -422,7 +422,10 @@ def _find_obstacle(run: Run) -> PluginMissingError | None:
 
 
 def load_steps(session: Session, run: Run) -> Steps:
-    """Return the links used, the packets and the largest packet of a stored run, by step."""
+    """Return the step profile of a stored run, keyed by step number.
+
+    A value consists of the links used, the packets and the largest packet of the step.
+    """
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run.id).order_by(table.step)
@@ -450,7 +453,7 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the results of a run by name, each as a dict of values.
+    """Return the results of a run, keyed by name; each result is a dict of values.
 
     The keys of each dict appear in messages about differences; for example, ``profile`` has the key
     ``step 3``. A result with a single value has the key "".

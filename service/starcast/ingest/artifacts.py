@@ -87,12 +87,12 @@ class Artifact:
 
     @property
     def planned_columns(self) -> dict[str, Any]:
-        """Values for the table ``materialization`` that are known before the build, by column."""
+        """The columns of the table ``materialization`` that are known before the build."""
         return {**self.counts, "plugins": self.plugins}
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of nodes and relationships, by column of the table ``materialization``."""
+        """The columns of the table ``materialization`` with numbers of nodes and relationships."""
         return {"expected_nodes": self.nodes, "expected_relationships": self.relationships}
 
     @property

@@ -391,7 +391,7 @@ def read_states(session: Session) -> dict[Artifact, LoadState]:
 
 
 def _read_forests(session: Session) -> dict[str, str]:
-    """Return the id of the forest that each stored schedule uses, by schedule id."""
+    """Return the id of the forest that each stored schedule uses, keyed by schedule id."""
     rows = session.execute(select(models.Schedule.id, models.Schedule.forest))
     return {schedule: forest for schedule, forest in rows if forest is not None}
 

@@ -181,8 +181,8 @@ def _import(
         on_stage: called after the stage ``written``, and after each later stage.
     """
     sample = Sample()
-    # Stored artifacts whose rows have changed since another version of starcast or of a plug-in
-    # built them.
+    # Stored artifacts that are now built with different rows, because another version of starcast
+    # or of a plug-in built the stored rows.
     changed: dict[Artifact, Built] = {}
     # The stored artifacts with the numbers of rows that were built.
     rebuilt: list[Artifact] = []

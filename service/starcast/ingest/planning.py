@@ -113,7 +113,7 @@ class Plan:
     Attributes:
         artifacts: the topology, and the requested forests and schedules.
         skipped: the reasons why schedules covered by ``all`` were skipped.
-        forests: the user's own forests among the artifacts, by id.
+        forests: the user's own forests among the artifacts, keyed by id.
     """
 
     artifacts: tuple[Artifact, ...]

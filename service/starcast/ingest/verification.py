@@ -127,9 +127,9 @@ class Sample:
 
         Args:
             graph: the graph to compare.
-            first_ids: Neo4j's internal id of the node with rank 0 of each topology, by spec. It is
-                given for a newly imported store, which has no index of keys yet. By default, nodes
-                are found by key.
+            first_ids: Neo4j's internal id of the node with rank 0 of each topology, keyed by spec.
+                It is given for a newly imported store, which has no index of keys yet. By default,
+                nodes are found by key.
         """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):

@@ -90,7 +90,7 @@ class Manifest(pydantic.BaseModel):
         postgres: the version of the PostgreSQL server.
         revision: the schema revision.
         store: the id of the store.
-        tables: the row count and checksum of each table, by name.
+        tables: the row count and checksum of each table, keyed by table name.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -116,7 +116,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of each nonempty table, by table name.
+    """Return the number of rows of each nonempty table, keyed by table name.
 
     Tables that contain rows even in a new store are omitted.
     """
@@ -135,7 +135,7 @@ def _count_rows(connection: Connection) -> dict[str, int]:
 
 
 def create(engine: Engine, file: Path) -> Manifest:
-    """Write a backup of the database to a file, which appears only when it is complete.
+    """Write a backup of the database to a file, which appears only when the backup is complete.
 
     Args:
         engine: the database; a role with read access to all tables is sufficient.
@@ -255,7 +255,7 @@ def _lock_tables(connection: Connection) -> None:
 
 
 def _name_tables(connection: Connection) -> sql.Composed | None:
-    """Return the names of starcast's tables, joined for an SQL statement; None without tables."""
+    """Return the names of starcast's tables for an SQL statement, or None if no table exists."""
     schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
     return migrations.join_names(schema, names) if names else None
@@ -318,7 +318,10 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of a table's columns in a backup: all except generated columns."""
+    """Return the sorted names of the columns of a table, without the generated columns.
+
+    A backup contains exactly these columns.
+    """
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 

@@ -52,7 +52,7 @@ NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: Column checks for axes, by the name of the axis or by the type of its values.
+#: Column checks for axes. A key is the name of an axis or the type of an axis's values.
 _CHECKS: dict[Any, str] = {
     "topology": SPEC,
     "algorithm": NAME,

@@ -85,7 +85,8 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
         text += chunk
         if match := _COPY.search(text):
             columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
-            # The server ignores all data after the end-of-data marker of the rows.
+            # Other output can follow the rows, but the server ignores all data after the
+            # end-of-data marker of the rows.
             return columns, chain([text[match.end() :]], output)
         if len(text) > _CHUNK:
             break

@@ -96,9 +96,10 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
 
 
 def count_uses(session: Session) -> dict[str, dict[str, int]]:
-    """Return the number of stored objects of each kind on each topology, by spec and kind.
+    """Return the number of stored objects of each kind on each topology.
 
-    The kinds are ``forest``, ``schedule``, ``run`` and ``record``.
+    The outer keys are specs of topologies, and the inner keys are the kinds ``forest``,
+    ``schedule``, ``run`` and ``record``. Numbers that are 0 are omitted.
     """
     uses: dict[str, dict[str, int]] = {}
     for kind in ("forest", "schedule", "run", "record"):

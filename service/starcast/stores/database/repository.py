@@ -114,7 +114,7 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return, by experiment number, the number of stored runs and the number of failed runs."""
+    """Return the numbers of all runs and of failed runs, keyed by experiment number."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -129,7 +129,7 @@ def save_experiment(
         session: an open session; nothing is committed.
         name: the name of the experiment.
         grid: the experiment's grids as JSON values; empty for a collection of single runs.
-        points: the number of points in the grids; None without grids.
+        points: the number of points in the grids; None if there are no grids.
     """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)

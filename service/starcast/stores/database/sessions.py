@@ -146,8 +146,8 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             awaited = next(exchange)
             while True:
-                # psycopg passes the operations for which the socket is ready, or an empty value
-                # after each interval without any.
+                # psycopg passes the operations for which the socket is ready, or an empty value if
+                # the socket was not ready during an interval.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()

@@ -70,9 +70,10 @@ _BASE = len(ALPHABET) + 1
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 
-#: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
+#: Label of an artifact's node, keyed by kind of artifact, in the order in which artifacts are
+#: built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
-#: Type of the relationships that make up an artifact, by kind of artifact.
+#: Type of the relationships that make up an artifact, keyed by kind of artifact.
 RELATIONSHIP_OF: dict[str, Relationship] = {
     "topology": UNEQUAL_LINK, "forest": TREE_EDGE, "schedule": SEND,
 }  # fmt: skip
@@ -139,7 +140,7 @@ class Rows:
 
     @property
     def columns(self) -> dict[str, NDArray[np.int64]]:
-        """The columns of the table except start and end, by name."""
+        """The columns of the table except start and end, keyed by name."""
         return dict(zip(self.relationship.columns, self.table[2:], strict=True))
 
     def __len__(self) -> int:

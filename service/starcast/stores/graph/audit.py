@@ -187,7 +187,7 @@ def _serves_as(found: Row, declared: Index) -> bool:
 
 
 def _read_indexes(graph: Graph) -> dict[str, Row]:
-    """Return all indexes of the graph by name, with their state, uniqueness and properties."""
+    """Return all indexes of the graph, keyed by name, with state, uniqueness and properties."""
     rows = graph.read(
         "SHOW INDEXES YIELD name, state, labelsOrTypes, properties, owningConstraint "
         # Neo4j's own token look-up indexes have neither labels nor properties.

@@ -64,7 +64,7 @@ def _digit_table(size: int) -> NDArray[Any]:
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, by number of digits.
+#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, keyed by number of digits.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
@@ -151,9 +151,9 @@ class BulkFiles:
         stack: the exit stack that closes the files.
         opened: the open file for each label and relationship type.
         rows: number of rows in each file.
-        first_ids: number assigned to node 0 of each topology, by spec. The importer options
+        first_ids: number assigned to node 0 of each topology, keyed by spec. The importer options
             `OPTIONS` make this number the node's internal id in the new store.
-        numbers: number assigned to each artifact's own node, by artifact id.
+        numbers: number assigned to each artifact's own node, keyed by artifact id.
         nodes: number of rows in all node files, including (:Store) and the nodes of artifacts. The
             next node that is written gets this number.
     """
@@ -187,7 +187,7 @@ class BulkFiles:
         return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, its relationships and, for a topology, all other nodes."""
+        """Write an artifact's own node, its relationships and, for a topology, the nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases the GIL, so two threads use two processors.
             nodes = None

@@ -141,7 +141,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: values of the statement's parameters, by name.
+            parameters: values of the statement's parameters, keyed by parameter name.
             timeout: time limit in seconds; None for no limit.
 
         Raises:
@@ -160,7 +160,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: values of the statement's parameters, by name.
+            parameters: values of the statement's parameters, keyed by parameter name.
             timeout: time limit in seconds; None for no limit.
             row_limit: maximum number of rows to fetch; None for all.
 

@@ -80,7 +80,9 @@ def _content(element: Element, row: Row) -> Content:
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
-    """Return the counts and checksums of every artifact, by kind and id, computed by the server.
+    """Return the counts and checksums of all artifacts, computed by the server.
+
+    The keys are pairs of an artifact's kind and id.
 
     Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
     and includes artifacts whose own node is missing from the graph.
@@ -184,10 +186,10 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of the artifacts with the given id, by kind and id.
+    """Return the nodes of all artifacts, or of the artifacts with the given id.
 
-    The values are lists, because an artifact may have several nodes in a manually edited graph. A
-    missing id is returned as the empty string.
+    The keys are pairs of kind and id. The values are lists, because an artifact may have several
+    nodes in a manually edited graph. A missing id is returned as the empty string.
     """
     labels = "|".join(label.name for label in LABEL_OF.values())
     condition = "" if artifact_id is None else "WHERE $id IN [o.spec, o.id]"
@@ -254,9 +256,9 @@ def read_around(
 
     Returns:
         A list with the key, rank, label, title, `is_switch` and topology of each stored node, and
-        the relationships by artifact kind and id. Each relationship is a tuple of the start key,
-        the end key, the columns of the relationship type, and any other properties. In a manually
-        edited graph, a value may have any type.
+        the relationships, keyed by the kind and id of their artifact. Each relationship is a tuple
+        of the start key, the end key, the columns of the relationship type, and any other
+        properties. In a manually edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.

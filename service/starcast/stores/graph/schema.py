@@ -363,8 +363,9 @@ _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 #: The smallest number in `KEY_NUMBERS`.
 _FIRST_NUMBER = 1 << 20
-#: For topologies of other families, the number that replaces family, n and k in node keys, by spec.
-#: The numbers are recorded in the table ``node_key`` of the relational store in use.
+#: Numbers that replace family, n and k in the node keys of all other families' topologies, keyed by
+#: the topology's spec. The numbers are recorded in the table ``node_key`` of the relational store
+#: in use.
 KEY_NUMBERS: dict[str, int] = {}
 
 

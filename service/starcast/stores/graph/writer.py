@@ -341,7 +341,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
 
     Args:
         graph: the database.
-        known: the artifacts that exist, by kind and id.
+        known: the artifacts that exist, as pairs of kind and id.
         batch: maximum number of nodes or relationships per transaction.
 
     Returns:
