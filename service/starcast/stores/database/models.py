@@ -269,8 +269,9 @@ class Experiment(Base):
 class Run(Base, AxisColumns):
     """An algorithm executed at one point of an experiment, with its costs.
 
-    Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
-    asynchronous: their runs have equal timings and started_at. A sum of timings over runs would
+    Points that differ only in message_bytes, t_s, t_c and seed share one execution, if the
+    execution is synchronous and all links are equal. The runs of such points have the same
+    started_at, and the same timings except for the phase price. A sum of timings over runs would
     count such executions several times.
     """
 

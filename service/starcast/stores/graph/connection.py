@@ -303,7 +303,8 @@ class Graph:
             UnavailableError: the server is not running, closed the connection, rejects the login
                 or lacks the database.
             LimitError: time, memory or disk space is exhausted.
-            InputError: the statement is invalid, or writes in a read transaction.
+            InputError: the statement is invalid, or writes in a read transaction; or the URI is
+                malformed.
             RejectedError: a constraint rejects the data, or the server does not speak Bolt.
         """
         try:
@@ -415,7 +416,7 @@ class Graph:
 
 
 def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
-    """Fetch the result of a statement, with at most ``row_limit`` rows.
+    """Fetch the result of a statement, with at most ``row_limit`` rows (None for all rows).
 
     Raises:
         LimitError: the rows do not fit into the available memory.
