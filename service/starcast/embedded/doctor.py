@@ -203,11 +203,11 @@ ServerFindings = tuple[list[Finding], str | None]
 
 def _neo4j(settings: Settings) -> ServerFindings:
     address = graph_address(settings)
-    with Graph.open(address) as graph:  # raises an error for an old server
+    with Graph.open(address) as graph:  # fails if the server is too old
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # ingests fail with it, too
+        except audit.OwnershipError as error:  # every ingest fails with this error
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store

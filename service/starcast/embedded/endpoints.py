@@ -73,7 +73,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of the embedded Neo4j in a home folder; PostgreSQL may be stopped.
+    """Return the address of a home's embedded Neo4j; PostgreSQL need not be running.
 
     Raises:
         UnavailableError: Neo4j is not running, or its password file cannot be read.
@@ -84,7 +84,7 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of the embedded PostgreSQL in a home, for a role; Neo4j may be stopped.
+    """Return the URL of a home's embedded PostgreSQL for a role; Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the role's password file is missing or

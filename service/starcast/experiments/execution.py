@@ -184,7 +184,7 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Iterable[Point], jobs: int | None = None, executor: Executor | None = None
 ) -> Iterator[tuple[Iterator[tuple[Point, Execution]], int]]:
-    """Execute points while the context is open, in this process or in several.
+    """Execute points within the context, in this process or in several processes.
 
     Points with the same `Point.structure` share one execution and follow each other. With one
     process, the executions are in the order of the given points, otherwise in the order of

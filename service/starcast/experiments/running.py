@@ -194,7 +194,7 @@ def _busy(name: str) -> BusyError:
 
 
 def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Return the points of an experiment that have stored runs; delete an experiment without runs.
+    """Return the points for which an experiment has stored runs; delete an experiment without runs.
 
     Raises:
         InputError: the stored experiment has other points than the design.
@@ -319,7 +319,8 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The results of a run that are compared with its repetition, in the order of listings.
+#: The results of a run that are compared with the results of its repetition, in the order in which
+#: they are listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.

@@ -301,7 +301,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that PostgreSQL records for an artifact; {} for an unknown artifact."""
+    """Return the plug-ins that PostgreSQL records for an artifact, or {} if it is unknown."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

@@ -85,7 +85,7 @@ def load(
     on_stage: OnStage,
     reason: str | None = None,
 ) -> Loaded:
-    """Store an artifact in both stores; the artifact is not stored yet, or has failed before.
+    """Store an artifact that is not stored yet, or has failed before, in both stores.
 
     Args:
         stores: both stores, locked.

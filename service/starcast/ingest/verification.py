@@ -200,7 +200,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return an integer unchanged, any other value as a string, so that 2.0 does not equal 2."""
+    """Return an integer unchanged, and any other value as a string, so that 2.0 differs from 2."""
     return value if type(value) is int else repr(value)
 
 
@@ -248,7 +248,7 @@ def verify(
     """
     listener = reporter or Silent()
     # A lock would make ingests wait. Instead, PostgreSQL's records are read before and after the
-    # verification, which shows the artifacts that changed meanwhile.
+    # verification, and compared to find the artifacts that have changed in the meantime.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)

@@ -167,7 +167,8 @@ def _write(connection: Connection, file: Path) -> Manifest:
             statement = sql.SQL(
                 "copy (select {} from only {}) to stdout with (encoding 'UTF8')"
             ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(name))
-            # The size is not known in advance and may exceed the 4 GB limit of plain zip.
+            # The size of a member is not known in advance and may exceed the 4 GB limit of plain
+            # zip.
             with (
                 archive.open(_MEMBER.format(name), "w", force_zip64=True) as member,
                 open_copy(connection, statement) as copy,

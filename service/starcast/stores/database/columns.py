@@ -105,10 +105,10 @@ class Base(DeclarativeBase):
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "__tablename__" not in vars(cls):
-            # The class ScheduleStep gets the table name schedule_step.
+            # For example, the class ScheduleStep gets the table name schedule_step.
             cls.__tablename__ = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         super().__init_subclass__(**options)
-        # Comments in PostgreSQL are plain text, so the docstring loses its markup.
+        # Comments in PostgreSQL are plain text, so the markup of the docstring is removed.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
         table = cls.metadata.tables[cls.__tablename__]
         table.comment = " ".join(plain.split())

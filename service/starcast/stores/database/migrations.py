@@ -96,7 +96,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# All other tables, views and functions in the schema, except those of extensions.
+# Tables, views and functions in the schema that belong neither to starcast nor to an extension.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -240,7 +240,7 @@ def check_server(connection: Connection) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Check that the tables are starcast's, and return the schema revision.
+    """Check that the tables belong to starcast, and return the schema revision.
 
     The result is None if the schema contains no tables.
 
@@ -494,7 +494,10 @@ def declare(connection: Connection, writer: str | None = None) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create or replace a view, in place if possible, since other programs' views may use it."""
+    """Create a view, or replace an existing view, if possible without dropping it.
+
+    Other programs' views may depend on the existing view.
+    """
     try:
         # Without a savepoint, a failed statement would abort the transaction.
         with connection.begin_nested():
@@ -521,7 +524,10 @@ def _comments() -> Iterator[str]:
 
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
-    """Yield the SQL statements that let a role read, or read and write, the tables and views."""
+    """Yield the SQL statements that let a role read all tables and views.
+
+    With ``writes``, the role may also change the tables that commands write.
+    """
     tables = [table.name for table in Base.metadata.sorted_tables]
     yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(_names())} to {role}"

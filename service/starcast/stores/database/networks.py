@@ -115,7 +115,7 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored but not ingested network.
+    """Return a row for each network that is stored but not ingested.
 
     A row has the columns of a listing of topologies, without ``state`` and ``error``.
     """

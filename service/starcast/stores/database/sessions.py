@@ -45,7 +45,7 @@ CHECK_SECONDS = 0.1
 #: libpq parameters that make TCP give up after 30 seconds.
 TCP_OPTIONS = {
     "keepalives": 1,
-    # After 10 seconds of silence, four probes at intervals of 5 seconds.
+    # After 10 seconds of silence, TCP sends four probes at intervals of 5 seconds.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
@@ -91,7 +91,8 @@ _HOLDERS_OF = text(
 _HOLDER = "starcast: "
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
-# Servers before version 17 have no transaction_timeout.
+# The names are looked up in pg_settings, because transaction_timeout is unknown to servers before
+# version 17.
 _NO_TIME_LIMITS = text(
     "select set_config(name, '0', true) from pg_settings"
     " where name in ('transaction_timeout', 'statement_timeout', 'lock_timeout')"
@@ -262,7 +263,7 @@ def holds_store(engine: Engine) -> bool:
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that an engine yielded by `lock_store` still holds the lock; accept other engines.
+    """Check that an engine yielded by `lock_store` still holds the lock; ignore other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -275,7 +276,10 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold a store's lock in this context: shared to write rows, exclusive to replace the store.
+    """Hold a store's lock within the context.
+
+    Commands that write rows hold the lock in shared mode. Commands that replace the store hold it
+    in exclusive mode.
 
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
@@ -336,7 +340,9 @@ def advisory_lock(
     shared: bool = False,
     waiting: Callable[[str], None] | None = None,
 ) -> Iterator[Lock]:
-    """Hold the advisory lock with this name in the current schema.
+    """Hold the advisory lock with this name within the context.
+
+    Each schema of a database has its own locks.
 
     An open transaction holds the lock, because a connection pooler might run each transaction in
     another server process. The transaction has no snapshot and changes nothing, so it does not keep

@@ -332,7 +332,7 @@ def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
 
 
 def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
-    """Return the columns `_SEND_COLUMNS` and ``combine`` of a schedule, in the given rows only."""
+    """Return the columns `_SEND_COLUMNS` and ``combine`` of the given rows of a schedule."""
     columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
     combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
     return [*columns, combine]

@@ -102,7 +102,8 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 def record_owner(graph: Graph, identity: str) -> None:
     """Replace all (:Store) nodes with one node that has the given id and the schema version."""
     graph.write(
-        # One statement, so that an interruption cannot leave the graph without an owner.
+        # A single statement is used, so that an interruption cannot leave the graph without an
+        # owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
         "FOREACH (s IN others | DETACH DELETE s) "
         f"CREATE (:{STORE.name} {{schema: $schema, id: $id}})",
@@ -135,7 +136,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that a graph without a :Store node has no nodes at all, such as another program's."""
+    """Check that a graph without a :Store node is empty, so that it belongs to no other program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:

@@ -76,7 +76,7 @@ CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 def write(
     folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], rows: int, reporter: Reporter
 ) -> "BulkFiles":
-    """Write the import files for a store with exactly these artifacts into an empty folder.
+    """Write the import files for a store with exactly the given artifacts into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
     its forests and schedules, a forest before the schedules that use it.
@@ -187,7 +187,7 @@ class BulkFiles:
         return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, its relationships and, for a topology, the nodes."""
+        """Write an artifact's node and relationships and, for a topology, the topology's nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases the GIL, so two threads use two processors.
             nodes = None
@@ -200,7 +200,7 @@ class BulkFiles:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, the node's relationship to the parent, and all rows."""
+        """Write an artifact's node and relationships, and its connection to the parent artifact."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:

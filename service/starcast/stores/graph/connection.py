@@ -341,7 +341,7 @@ class Graph:
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
-        """Convert an error that the server reports to a StarcastError, by its code and text."""
+        """Convert a server error to a StarcastError that depends on the error's code and text."""
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
@@ -419,7 +419,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
     """Fetch the result of a statement, with at most ``row_limit`` rows (None for all rows).
 
     Raises:
-        LimitError: the rows do not fit into the available memory.
+        LimitError: ``row_limit`` is given, and the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
     # Fetching one row more than the limit shows whether the limit omits any rows.

@@ -110,9 +110,10 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
+    """Return Cypher for the count and checksum of an artifact's nodes or relationships on a page.
 
-    The page consists of the nodes with keys from ``$low`` to ``$high - 1``.
+    A page consists of the nodes with keys from ``$low`` to ``$high - 1``, and the relationships
+    that start at these nodes.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
@@ -160,7 +161,8 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # an absent value passes
+            # The test is also true if the element lacks the property.
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:
@@ -207,7 +209,7 @@ def read_artifact_nodes(
         ]
         for kind, label in LABEL_OF.items():
             if label.name in row["labels"]:
-                # An edited id can have any type.
+                # A manually edited id can have any type.
                 stored_id = str(properties.get(label.key, ""))
                 nodes[kind, stored_id].append(StoredNode(properties, parents))
     return dict(nodes)

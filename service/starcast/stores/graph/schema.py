@@ -352,7 +352,7 @@ INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
 
 def find_titles(topology: "Topology") -> Sequence[str]:
-    """Return the titles of a network's nodes by rank, or an empty sequence for other topologies."""
+    """Return the titles of a network's nodes in order of rank; empty for other topologies."""
     titles: Sequence[str] = getattr(topology, "titles", ())
     return titles
 

@@ -287,7 +287,8 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
     # The nodes of a page and their links together fill about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
-        # Deleting a node also deletes its links: on average, links / nodes of the topology.
+        # Deleting a node also deletes its links. On average, these are links / nodes of the
+        # topology.
         advance(count + count * topology.links // topology.nodes)
         deleted += count
     return deleted
@@ -296,7 +297,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete an artifact's relationships, found by an index; return their number."""
+    """Delete an artifact's relationships with the help of an index; return their number."""
     index = relationship.indexes[0]  # the index on the artifact's id
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
@@ -380,7 +381,7 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes fewer elements than a batch has.
+    """Repeat a Cypher statement until it deletes less than a full batch.
 
     Return the number of deleted elements.
 
