@@ -448,10 +448,10 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, keyed by kind of cost.
 
-    If the run needs a plug-in that is not loaded, only the lower bound is computed. Whether the
-    algorithm sends unit messages is then derived from the bound in the file, which states
-    transmissions only for such algorithms. If the topology is unknown too, the bound in the file is
-    returned.
+    These are the lower bound and, if one is defined, the closed form. If the run needs a plug-in
+    that is not loaded, only the lower bound is computed. The algorithm is then assumed to send unit
+    messages if the bound in the file states transmissions. If the topology is unknown too, the
+    bound in the file is returned. Without a bound in the file, the result is empty.
 
     Args:
         point: the parameters of the run.

@@ -67,8 +67,8 @@ class Outcome:
         """
         if self.failed:
             raise RejectedError(
-                f"{pluralize(self.failed, 'run')} failed and will not be compared:"
-                f"{' the first error was:' if self.failed > 1 else ''} {self.reason}",
+                f"{pluralize(self.failed, 'run')} failed and will not be compared"
+                f"{'; the first error was' if self.failed > 1 else ''}: {self.reason}",
                 hint=f"see 'starcast run list --experiment {self.name}' and"
                 f" 'starcast run show {self.first_failed}'",
             )

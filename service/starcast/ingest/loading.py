@@ -279,11 +279,12 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
-    The stores must be locked. A failed artifact without a node in Neo4j is left unchanged. A
-    deleted artifact that PostgreSQL records as complete stays recorded, with the state ``failed``
-    and the error `LOST`, so that the next rebuild recreates it. The exception is an artifact whose
-    topology or forest does not stay recorded. An artifact with a recorded error stays recorded too.
-    The records of all other deleted artifacts are deleted.
+    The stores must be locked. A failed artifact without a node in Neo4j is left unchanged.
+
+    PostgreSQL keeps the record of a deleted artifact, in the state ``failed``, if the record
+    contains an error. It also keeps the record of an artifact that was complete in PostgreSQL, if
+    it keeps the records of the artifact's topology and forest. The error is then `LOST`, and the
+    next rebuild recreates the artifact. All other records of deleted artifacts are deleted.
 
     Returns:
         The deleted artifacts, in the order of deletion.

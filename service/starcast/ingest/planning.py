@@ -131,7 +131,9 @@ def parse_request(
     messages: int | None = None,
     forests: Iterable[Forest] = (),
 ) -> Plan:
-    """Return the plan for storing a topology, forests and schedules of any size.
+    """Return the plan for storing a topology, forests and schedules.
+
+    The total size of the plan is not limited.
 
     Args:
         topology: the topology or its spec, such as ``S5``.

@@ -55,9 +55,9 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt, and also the
-            topologies and forests on which they depend, if Neo4j lacks these. Empty for all
-            artifacts.
+        ids: ids of the artifacts to rebuild (default: all artifacts). All artifacts that depend on
+            these artifacts are rebuilt too. Topologies and forests on which they depend are rebuilt
+            if Neo4j lacks them.
         method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
