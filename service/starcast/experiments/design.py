@@ -62,10 +62,10 @@ class Grid:
     the axes. If ``ports`` or ``base`` is not given, the algorithm's default is used; if
     ``messages`` is not given, the values of ``segments`` are used.
 
-    A number of segments or messages may also be ``best``, the optimal number for each
-    message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages or
-    copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is one
-    of three texts: ``none``; a number of random faults, such as ``2 nodes`` or ``1 link``; or
+    A number of segments or messages may also be ``best``, the optimal number for each combination
+    of message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages
+    or copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is
+    one of three texts: ``none``; a number of random faults, such as ``2 nodes`` or ``1 link``; or
     labels of nodes and links, separated by spaces. The root is never a random fault. Collectives
     without a root ignore ``root``, and seeds are ignored if there are no random faults.
 

@@ -109,8 +109,9 @@ def import_remaining(
 ) -> None:
     """Drop artifacts: replace Neo4j's store with a new store of all other complete artifacts.
 
-    Until the new store replaces the old one, the dropped artifacts stay complete: after an
-    interruption, either all or none of them are stored. The caller checks the disk space.
+    Just before the new store replaces the old one, PostgreSQL records that the drop has begun.
+    After an interruption, either all dropped artifacts are still complete, or the next command
+    finishes the drop. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j, which might use another port afterwards.

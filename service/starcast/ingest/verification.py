@@ -301,7 +301,7 @@ class _Verification:
 
     Attributes:
         stores: both stores.
-        records: the rows of ``materialization`` when the verification began.
+        records: the rows of ``materialization`` when the verification began, keyed by artifact.
         sample: the nodes that are compared.
         reporter: receives messages, including messages about skipped artifacts.
         checksums: whether artifacts are verified again and the checksums of all rows compared.

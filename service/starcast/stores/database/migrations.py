@@ -113,9 +113,9 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def enter_schema(connection: Connection) -> str:
-    """Return the store's schema, and make it the only schema in which names are looked up.
+    """Return the store's schema, and remove other programs' schemas from the search path.
 
-    The setting lasts until the transaction ends.
+    The changed search path applies until the transaction ends.
 
     Every function that reads or changes tables by name calls this function first, so that a name
     never refers to a table of another store or program in the same database.

@@ -259,8 +259,8 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         count: the maximum number per kind.
 
     Returns:
-        For each kind, pairs of a name or id and a time, newest first. The kinds are
-        ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``.
+        A dict with the keys ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``. A
+        value is a list of pairs of a name or id and a time, newest first.
     """
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
     queries: dict[str, Select[str, datetime]] = {

@@ -41,8 +41,8 @@ class GraphState(StrEnum):
     """State of an artifact in the graph; only a ``complete`` artifact may be used.
 
     An artifact is ``loading`` while it is written over Bolt, and becomes ``complete`` once its
-    counts and checksums have been verified. In a store that was imported offline, all artifacts are
-    verified before the store is used, so they are ``complete`` from the start.
+    counts and checksums have been verified. A store that was imported offline is checked before it
+    is used, so its artifacts are ``complete`` from the start.
     """
 
     LOADING = "loading"
