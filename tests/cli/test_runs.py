@@ -435,7 +435,7 @@ def test_a_failed_run_is_reported_and_stored_with_the_reason(
     assert once[0].startswith("the run failed: step 1: ")
     grid = starcast(f"experiment run early --algorithm multiple {GRID}")
     error, _ = refused(grid, 6, remarks=True)
-    beginning = "4 runs failed and will not be compared: the first error was: step 1: "
+    beginning = "4 runs failed and will not be compared; the first error was: step 1: "
     assert error.startswith(beginning)
     assert "'starcast run show 2'" in grid.err
     assert "error" in starcast("run list").out.split()

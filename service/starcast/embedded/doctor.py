@@ -101,7 +101,7 @@ def failure(findings: list[Finding]) -> StarcastError | None:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Run all checks, and return their findings; an error in a check is a finding too."""
+    """Run all checks, and return their findings. An error in a check becomes a finding."""
     return [
         *_packages(settings),
         *_guard("embedded servers", check_embedded(settings)),
@@ -203,11 +203,11 @@ ServerFindings = tuple[list[Finding], str | None]
 
 def _neo4j(settings: Settings) -> ServerFindings:
     address = graph_address(settings)
-    with Graph.open(address) as graph:  # refuses a server that is too old
+    with Graph.open(address) as graph:  # fails if the server is too old
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # every ingest would raise this error
+        except audit.OwnershipError as error:  # every ingest fails with this error
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store

@@ -73,10 +73,10 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def embedded_graph(home: Path) -> GraphAddress:
-    """Return the address of the embedded Neo4j in a home folder; PostgreSQL may be stopped.
+    """Return the address of a home's embedded Neo4j; PostgreSQL need not be running.
 
     Raises:
-        UnavailableError: Neo4j is not running.
+        UnavailableError: Neo4j is not running, or its password file cannot be read.
     """
     stack_home = Home(home)
     uri = f"bolt://{LOOPBACK}:{stack_home.port('neo4j')}"
@@ -84,10 +84,11 @@ def embedded_graph(home: Path) -> GraphAddress:
 
 
 def embedded_store(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of the embedded PostgreSQL in a home, for a role; Neo4j may be stopped.
+    """Return the URL of a home's embedded PostgreSQL for a role; Neo4j need not be running.
 
     Raises:
-        UnavailableError: PostgreSQL is not running, or the password of the role is missing.
+        UnavailableError: PostgreSQL is not running, or the role's password file is missing or
+            cannot be read.
     """
     # Imported only here, so that graph queries do not load SQLAlchemy.
     from sqlalchemy import URL  # noqa: PLC0415
@@ -117,7 +118,8 @@ def _postgres_url(uri: str) -> "URL":
     if scheme not in _POSTGRES_SCHEMES or not separator:
         raise InputError(f"'{uri}' is not a PostgreSQL URI", hint=hint)
     try:
-        # libpq itself reads the URI, so every form is accepted: sockets, lists of hosts, ...
+        # libpq itself parses the URI, so all forms are accepted, such as sockets and lists of
+        # hosts.
         given: dict[str, Any] = conninfo_to_dict(f"postgresql://{rest}")
     except ProgrammingError as error:
         reason = str(error).strip()

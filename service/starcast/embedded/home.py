@@ -38,7 +38,7 @@ from starcast.support.text import describe_activity
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
-#: The names of the servers in messages, by the short names that are parts of file names.
+#: The names of the servers in messages, keyed by the short names that are used in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -126,11 +126,12 @@ class Home:
         }
 
     def create(self) -> None:
-        """Create the folders, accessible to their owner only.
+        """Create the folders of the home, which only their owner can access.
 
         Raises:
             LimitError: the disk is full.
-            UnavailableError: a folder cannot be created, or other users can write to the home.
+            UnavailableError: a folder cannot be created, or the home belongs to another user or is
+                writable by other users.
         """
         with system.translate_os_errors(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -182,8 +183,8 @@ class Home:
             task: the activity of this process, such as ``stopping the embedded stack``.
 
         Raises:
-            LimitError: the disk became full in the context.
-            UnavailableError: another operating system error occurred in the context.
+            LimitError: the disk became full while the lock was held.
+            UnavailableError: another operating system error occurred while the lock was held.
         """
 
         def waiting() -> None:
@@ -218,7 +219,8 @@ class Home:
             hint: the hint of the error, if the file is missing and the data exist.
 
         Raises:
-            UnavailableError: the data exist, but the password file is missing.
+            UnavailableError: the data exist, but the password file is missing; or the file cannot
+                be read or is not safe (see `password`).
         """
         file = self.password_file(name)
         if not file.exists():
@@ -234,8 +236,8 @@ class Home:
         """Return the password in the password file with the given name.
 
         Raises:
-            UnavailableError: other users can write to the home or to its password files, or the
-                file cannot be read.
+            UnavailableError: the home or its folder ``secrets`` belongs to another user or is
+                writable by other users, or the file cannot be read.
         """
         with system.translate_os_errors(self.root):
             self._require_private()
@@ -250,7 +252,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json`` by name; after a crash, some may not be running."""
+        """Return the servers in ``stack.json``, keyed by name; some may have crashed since."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
@@ -264,12 +266,12 @@ class Home:
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)
 
     def running(self) -> dict[str, ServerProcess]:
-        """Return the servers listed in ``stack.json`` that are alive, by name."""
+        """Return the servers listed in ``stack.json`` that are alive, keyed by name."""
         published = self.published().items()
         return {name: server for name, server in published if server.is_alive(self.markers[name])}
 
     def port(self, name: str) -> int:
-        """Return the port of a running server, by the server's name.
+        """Return the port of the running server with the given name.
 
         Raises:
             UnavailableError: the server is not running.
@@ -356,7 +358,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong; following it must not lose results."""
+        """The hint if the password file is missing or wrong; following it must lose no results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
@@ -381,4 +383,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server on a port cannot write; an empty string if it can."""
+        """Return why the server on a port cannot write, or an empty string if none is found."""

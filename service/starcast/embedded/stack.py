@@ -236,7 +236,10 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
 
 
 def down(home: Path, reporter: Reporter) -> None:
-    """Stop the servers of a home, which takes at most 15 seconds; report if none is running."""
+    """Stop the servers of a home, or report that no server is running.
+
+    Stopping takes at most 15 seconds, after a possible wait for another process.
+    """
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():
@@ -301,7 +304,8 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     """End every process of the given servers, except the process with the process id ``spare``.
 
     Returns:
-        For each server that was running, by title: True if the server ended without being killed.
+        A dict with the titles of the servers that were running as keys. The value is True if the
+        server ended without being killed.
     """
     alive = {
         server: [process for process in server.find_processes() if process.pid != spare]
@@ -477,7 +481,8 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.name for trace in removable if trace.kind == "home")
-            _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
+            # `Home.locked` created the lock file again if it was missing.
+            _delete([str(home.lock_file)])
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
     if not home.find_others(settings.cache):
         _delete([str(settings.cache / HOMES)])

@@ -40,7 +40,7 @@ COMMENT = "servers of starcast"
 #: Path of a process's own working directory, which can be opened without access to the folders
 #: above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
-#: The environment of the servers: the default search path and locale, nothing else.
+#: The entire environment of the servers: the default search path, and a locale with UTF-8.
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 #: The account that runs the servers; None stands for the current user.
 Account = pwd.struct_passwd | None
@@ -97,7 +97,7 @@ def hand_over(folder: Path, account: Account) -> None:
     """Make an account the owner of a folder and its contents; do nothing if the account is None.
 
     The contents are checked even if the folder already belongs to the account, because an offline
-    import run by root may have written to it.
+    import that was run by root may have written to the folder.
     """
     if account is None:
         return
@@ -300,7 +300,11 @@ def memory_bytes(pid: int) -> int:
 
 
 def startup_error(title: str, log: Path) -> StarcastError:
-    """Return the error for a server that exited during startup, with the last error in its log."""
+    """Return the error for a server that exited during startup.
+
+    The message contains the last error in the log. If the log reports a full disk, the error is a
+    LimitError.
+    """
     # A log can be long, and the reason for a failed start is at its end.
     text = log.read_bytes()[-20_000:].decode(errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -62,10 +62,10 @@ class Grid:
     the axes. If ``ports`` or ``base`` is not given, the algorithm's default is used; if
     ``messages`` is not given, the values of ``segments`` are used.
 
-    A number of segments or messages may also be ``best``, the optimal number for each
-    message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages or
-    copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is one
-    of three texts: ``none``; a number of random faults, such as ``2 nodes`` or ``1 link``; or
+    A number of segments or messages may also be ``best``, the optimal number for each combination
+    of message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages
+    or copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is
+    one of three texts: ``none``; a number of random faults, such as ``2 nodes`` or ``1 link``; or
     labels of nodes and links, separated by spaces. The root is never a random fault. Collectives
     without a root ignore ``root``, and seeds are ignored if there are no random faults.
 
@@ -398,8 +398,7 @@ def read_design(
             paths of network files.
 
     Raises:
-        InputError: the file cannot be read, or is not a valid design; the message names the file,
-            the grid and the key.
+        InputError: the file cannot be read, or the design is invalid.
         LimitError: a grid, or all grids together, have too many points.
     """
     if name is None:
@@ -460,7 +459,7 @@ def describe_missing(experiment: "models.Experiment", runs: Sequence[Run]) -> st
 
 
 def examples() -> dict[str, Path]:
-    """Return the design files of the example experiments that come with starcast, by name."""
+    """Return the design files of starcast's example experiments, keyed by name."""
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 

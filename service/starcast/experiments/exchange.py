@@ -165,7 +165,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return, by point, the stored runs that have the topology and algorithm of a given run."""
+    """Return stored runs that have the topology and algorithm of a given run, keyed by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c

@@ -47,7 +47,7 @@ _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
 def _read_rational(value: object) -> Fraction:
-    # `RunRecord.of` passes fractions, from a stored run; in files, rational numbers are strings.
+    # `RunRecord.of` passes the fractions of a stored run. In files, rational numbers are strings.
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
@@ -213,7 +213,8 @@ class ExperimentRecord(StrictRecord):
         Raises:
             RejectedError: the results of a run contradict formulas, bounds or each other, or a
                 loaded plug-in differs from the plug-in that the run used.
-            StarcastError: a name, a grid or a parameter of a run is invalid.
+            StarcastError: a name, a grid or a parameter of a run is invalid, there are no runs, or
+                the runs do not match the grid.
             pydantic.ValidationError: a run does not match the schema.
         """
         # Only the beginning of a long name is checked, because earlier versions allowed longer
@@ -241,7 +242,7 @@ class ExperimentRecord(StrictRecord):
             raise InputError(f"the experiment has {runs}, but only {points}")
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None without a grid, or if a run needs a plug-in."""
+        """Return the points of the grid, or None if there is no grid or a run needs a plug-in."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -285,7 +286,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:  # an index; slices are never used
+    def __getitem__(self, place: Any) -> Any:  # an integer, never a slice
         cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
         return RunRecord.model_validate(cursor.value())
 
@@ -366,8 +367,8 @@ def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -
 
     Args:
         cursor: the position in the text.
-        readers: functions that read the values of some fields, by field; other values are read as
-            plain JSON.
+        readers: functions that read the values of some fields, keyed by field name. All other
+            values are read as plain JSON.
     """
     fields: dict[str, Any] = {}
     for key in cursor.members():
@@ -404,9 +405,10 @@ def invalid(file: Path, reason: str) -> InputError:
     )
 
 
-# Results of runs that were computed elsewhere are checked without executing the runs: the closed
-# form and the lower bound are computed again, the simulated costs must follow from the step profile
-# and the unit size, and no simulated cost can be less than the lower bound if there are no faults.
+# Results of runs that were computed elsewhere are checked without executing the runs. The closed
+# form and the lower bound are computed again. The simulated costs must follow from the step profile
+# and the unit size. Without faults, the simulated costs in `_BOUNDED` cannot be less than the lower
+# bound.
 
 #: The simulated costs that cannot be less than the lower bound, unless there are faults.
 _BOUNDED = ("steps", "transmissions", "time")
@@ -444,12 +446,12 @@ def check_figures(point: Point, run: RunRecord) -> None:
 def _known_costs(
     point: Point, run: RunRecord, bound: CostRecord | None
 ) -> Mapping[str, costs.Cost | CostRecord]:
-    """Return the costs that can be computed without an execution, by kind: closed form, bound.
+    """Return the costs that can be computed without an execution, keyed by kind of cost.
 
-    If the run needs a plug-in that is not loaded, only the lower bound is computed. Whether the
-    algorithm sends unit messages is then derived from the bound in the file, which states
-    transmissions only for such algorithms. If the topology is unknown too, the bound in the file is
-    returned.
+    These are the lower bound and, if one is defined, the closed form. If the run needs a plug-in
+    that is not loaded, only the lower bound is computed. The algorithm is then assumed to send unit
+    messages if the bound in the file states transmissions. If the topology is unknown too, the
+    bound in the file is returned. Without a bound in the file, the result is empty.
 
     Args:
         point: the parameters of the run.
@@ -474,8 +476,8 @@ def _find_contradictions(
     Args:
         point: the parameters of the run.
         run: the run in the file.
-        stated: the costs in the file, by kind.
-        formulas: the costs that were computed again, by kind.
+        stated: the costs in the file, keyed by kind.
+        formulas: the costs that were computed again, keyed by kind.
     """
     for kind, formula in formulas.items():
         for name in FIGURES:
@@ -542,7 +544,7 @@ def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
     # Without a closed form, the unit size is unknown, but it must divide the message size.
     sent = units * point.message_bytes
     if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
-        yield f"simulated, bytes is {_shown(stated)}, which no division into equal units gives"
+        yield f"simulated, bytes is {_shown(stated)}, which is impossible with equal units"
 
 
 def _differs(figure: str, stated: object, expected: object) -> Iterator[str]:

@@ -82,7 +82,7 @@ class Execution:
 
 
 def execute(point: Point) -> Execution:
-    """Build the schedule of a point, verify its forest and simulate it.
+    """Build the schedule of a point, verify the schedule's forest, and simulate the schedule.
 
     If the schedule is rejected, the reason becomes the error of the execution.
 
@@ -184,7 +184,7 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Iterable[Point], jobs: int | None = None, executor: Executor | None = None
 ) -> Iterator[tuple[Iterator[tuple[Point, Execution]], int]]:
-    """Execute points while the context is open, in this process or in several.
+    """Execute points within the context, in this process or in several processes.
 
     Points with the same `Point.structure` share one execution and follow each other. With one
     process, the executions are in the order of the given points, otherwise in the order of
@@ -293,7 +293,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The order is closed form, simulated, lower bound: a key that `known` repeats keeps its place.
+    # The order is closed form, simulated, lower bound. If a key occurs twice in the dict, it keeps
+    # its first place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(
         RunCost(kind, **{name: getattr(cost, name) for name in COST_FIELDS[1:]})
@@ -303,7 +304,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
 
 
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
-    """Return the costs of a point that need no execution, by kind.
+    """Return the costs of a point that need no execution, keyed by kind.
 
     These costs are the lower bound and, if the algorithm has a closed form and all links have
     capacity 1 and latency 0, the closed form.

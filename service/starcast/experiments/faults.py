@@ -29,10 +29,10 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
         root: the rank of the root, which is never drawn.
 
     Returns:
-        The faults in the form of `canonical_faults`.
+        The faults in the canonical form that `canonical_faults` defines.
 
     Raises:
-        InputError: the topology has too few nodes or links, or a label is invalid.
+        InputError: the topology has too few nodes or links, or a given fault is invalid.
     """
     if text == NONE:
         return ()
@@ -72,7 +72,7 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
-    """Draw different undirected links, all with equal probability; return their labels."""
+    """Draw different undirected links, all with equal probability; return names of the links."""
     if not topology.has_translations:
         every = [(low, end) for low in range(topology.nodes) for end in topology.linked(low)]
         undirected = [(low, end) for low, end in every if low < end]

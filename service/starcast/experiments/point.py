@@ -92,7 +92,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the root as stored: None for rank 0, the word `CENTRE`, a label, or ``#6``."""
+        """Return the stored form of the root: None for rank 0, `CENTRE`, a label, or ``#6``."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:
@@ -119,7 +119,7 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm by name, including defaults.
+        """Return all arguments of the algorithm, including defaults, keyed by name.
 
         Raises:
             InputError: a value is given on an axis that the algorithm does not use.
@@ -174,7 +174,7 @@ class Point(Parameters):
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
         execution is synchronous and all links have capacity 1 and latency 0. Otherwise
-        message_bytes, t_s and t_c determine which packets wait, or which packet of a step is the
+        message_bytes, t_s and t_c determine which packets wait, or which packet of a step takes the
         longest, so all parameters are part of the structure.
         """
         network = find_network(self.topology)

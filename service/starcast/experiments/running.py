@@ -67,8 +67,8 @@ class Outcome:
         """
         if self.failed:
             raise RejectedError(
-                f"{pluralize(self.failed, 'run')} failed and will not be compared:"
-                f"{' the first error was:' if self.failed > 1 else ''} {self.reason}",
+                f"{pluralize(self.failed, 'run')} failed and will not be compared"
+                f"{'; the first error was' if self.failed > 1 else ''}: {self.reason}",
                 hint=f"see 'starcast run list --experiment {self.name}' and"
                 f" 'starcast run show {self.first_failed}'",
             )
@@ -165,7 +165,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
 
 def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
-    """Return a context that holds the lock of an experiment, so that no other process changes it.
+    """Return a context that holds an experiment's lock, so that only this process can change it.
 
     Raises:
         BusyError: another process holds the lock.
@@ -194,7 +194,7 @@ def _busy(name: str) -> BusyError:
 
 
 def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Return the points of an experiment that have stored runs; delete an experiment without runs.
+    """Return the points for which an experiment has stored runs; delete an experiment without runs.
 
     Raises:
         InputError: the stored experiment has other points than the design.
@@ -319,7 +319,8 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The results of a run that are compared with its repetition, in the order of listings.
+#: The results of a run that are compared with the results of its repetition, in the order in which
+#: they are listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
@@ -336,8 +337,8 @@ class Repetition:
 
     Attributes:
         run: the stored run.
-        figures: for each result in `REPEATED` either ``same``, or a string with the stored and the
-            new value; empty if the run was not repeated.
+        figures: for each result in `REPEATED` either ``same``, or a string with the first stored
+            value that differs and the new value; empty if the run was not repeated.
         obstacle: the error for a missing plug-in without which the run cannot be repeated; None if
             the run was repeated.
     """
@@ -378,7 +379,8 @@ def reproduce(
 
     Raises:
         NotFoundError: no such experiment or run is stored.
-        InputError: ``jobs`` is less than 1.
+        InputError: ``jobs`` is less than 1, or several processes are requested but a plug-in is
+            defined in a script.
         LimitError: a point does not fit into memory, or the processes that executed it were killed.
     """
     with open_session(engine) as session:
@@ -421,7 +423,10 @@ def _find_obstacle(run: Run) -> PluginMissingError | None:
 
 
 def load_steps(session: Session, run: Run) -> Steps:
-    """Return the links used, the packets and the largest packet of a stored run, by step."""
+    """Return the step profile of a stored run, keyed by step number.
+
+    A value consists of the links used, the packets and the largest packet of the step.
+    """
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run.id).order_by(table.step)
@@ -440,7 +445,8 @@ def compare_figures(
         new_profile: the step profile of the new run.
 
     Returns:
-        For each result in `REPEATED`, ``same`` or a string with the stored and the new value.
+        For each result in `REPEATED`, ``same`` or a string with the first stored value that differs
+        and the new value.
     """
     before = _figures(stored, old_steps)
     after = _figures(new, dict(enumerate(new_profile, start=1)))
@@ -448,7 +454,7 @@ def compare_figures(
 
 
 def _figures(run: Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the results of a run by name, each as a dict of values.
+    """Return the results of a run, keyed by name; each result is a dict of values.
 
     The keys of each dict appear in messages about differences; for example, ``profile`` has the key
     ``step 3``. A result with a single value has the key "".

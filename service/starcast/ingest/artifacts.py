@@ -87,12 +87,12 @@ class Artifact:
 
     @property
     def planned_columns(self) -> dict[str, Any]:
-        """Values for the table ``materialization`` that are known before the build, by column."""
+        """The columns of the table ``materialization`` that are known before the build."""
         return {**self.counts, "plugins": self.plugins}
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of nodes and relationships, by column of the table ``materialization``."""
+        """The columns of the table ``materialization`` with numbers of nodes and relationships."""
         return {"expected_nodes": self.nodes, "expected_relationships": self.relationships}
 
     @property
@@ -112,7 +112,7 @@ class Artifact:
             ValueError: only id and sizes of the artifact were read from PostgreSQL.
         """
         if self.make is None:
-            raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
+            raise ValueError(f"{self.kind} {self.id} was read without the data needed to build it")
         return self.make()
 
     def build(self) -> Built:
@@ -139,6 +139,7 @@ class Artifact:
 
         Raises:
             RejectedError: a plug-in built a different number of rows than it declared.
+            StarcastError: starcast built a different number of rows than planned.
         """
         if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
             return
@@ -300,7 +301,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that PostgreSQL records for an artifact; {} for an unknown artifact."""
+    """Return the plug-ins that PostgreSQL records for an artifact, or {} if it is unknown."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

@@ -190,7 +190,7 @@ FOUND_COLUMNS = ("found_nodes", "found_relationships", "found_checksum")
 
 
 def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
-    """Lock an artifact's row in ``materialization``, and return its state; None without a row."""
+    """Lock an artifact's row in ``materialization``; return its state, or None if it has no row."""
     row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
     return None if row is None else LoadState(row.state)
 

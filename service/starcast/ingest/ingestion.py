@@ -213,7 +213,8 @@ def drop(
         recovered = recover(locked, listener)
         with locked.session() as session:
             if read_state(session, kind, artifact_id) is None:
-                # An interrupted ingest or drop had left the artifact incomplete.
+                # An interrupted ingest or drop had left the artifact incomplete, so `recover`
+                # deleted it.
                 return [each.id for each in recovered if each in requested]
             dependents = find_dependents(session, target)
         if dependents and not cascade:

@@ -85,7 +85,7 @@ def load(
     on_stage: OnStage,
     reason: str | None = None,
 ) -> Loaded:
-    """Store an artifact in both stores; the artifact is not stored yet, or has failed before.
+    """Store an artifact that is not stored yet, or has failed before, in both stores.
 
     Args:
         stores: both stores, locked.
@@ -94,13 +94,13 @@ def load(
         reporter: receives progress messages.
         on_stage: called after each of `STAGES`.
         reason: text that PostgreSQL records as the artifact's error until the artifact is complete
-            (default: a text of `RECOVERABLE`, if it is recorded). The text remains if the load
-            fails or is interrupted.
+            (default: the recorded text, if it is one of `RECOVERABLE`). The text remains if the
+            load fails or is interrupted.
 
     Raises:
-        RejectedError: the verification or the comparison failed. A row in ``materialization`` with
-            the state ``failed`` remains, and with a ``reason`` of `RECOVERABLE` all rows of the
-            artifact in PostgreSQL.
+        RejectedError: the verification or the comparison failed. The artifact's row in
+            ``materialization`` remains, with the state ``failed``. If its error is one of
+            `RECOVERABLE`, all other rows of the artifact in PostgreSQL remain too.
         UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
@@ -279,10 +279,12 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all that depend on them.
 
-    The stores must be locked. An artifact that PostgreSQL records as complete stays recorded, with
-    the state ``failed`` and the error `LOST`, so that the next rebuild recreates it. The exception
-    is an artifact whose topology or forest does not stay recorded. An artifact with a recorded
-    error stays recorded too. The records of all other deleted artifacts are deleted.
+    The stores must be locked. A failed artifact without a node in Neo4j is left unchanged.
+
+    PostgreSQL keeps the record of a deleted artifact, in the state ``failed``, if the record
+    contains an error. It also keeps the record of an artifact that was complete in PostgreSQL, if
+    it keeps the records of the artifact's topology and forest. The error is then `LOST`, and the
+    next rebuild recreates the artifact. All other records of deleted artifacts are deleted.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -390,7 +392,7 @@ def read_states(session: Session) -> dict[Artifact, LoadState]:
 
 
 def _read_forests(session: Session) -> dict[str, str]:
-    """Return the id of the forest that each stored schedule uses, by schedule id."""
+    """Return the id of the forest that each stored schedule uses, keyed by schedule id."""
     rows = session.execute(select(models.Schedule.id, models.Schedule.forest))
     return {schedule: forest for schedule, forest in rows if forest is not None}
 

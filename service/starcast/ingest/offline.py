@@ -109,8 +109,9 @@ def import_remaining(
 ) -> None:
     """Drop artifacts: replace Neo4j's store with a new store of all other complete artifacts.
 
-    Until the new store replaces the old one, the dropped artifacts stay complete: after an
-    interruption, either all or none of them are stored. The caller checks the disk space.
+    Just before the new store replaces the old one, PostgreSQL records that the drop has begun.
+    After an interruption, either all dropped artifacts are still complete, or the next command
+    finishes the drop. The caller checks the disk space.
 
     Args:
         stores: both stores, with the embedded Neo4j, which might use another port afterwards.
@@ -181,8 +182,8 @@ def _import(
         on_stage: called after the stage ``written``, and after each later stage.
     """
     sample = Sample()
-    # Stored artifacts whose rows have changed since another version of starcast or of a plug-in
-    # built them.
+    # Stored artifacts that are now built with different rows, because another version of starcast
+    # or of a plug-in built the stored rows.
     changed: dict[Artifact, Built] = {}
     # The stored artifacts with the numbers of rows that were built.
     rebuilt: list[Artifact] = []
@@ -285,7 +286,7 @@ def _changed_states(
 
 
 def _record(stores: Stores, rebuilt: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import in PostgreSQL, and save again artifacts that are now built differently."""
+    """Record the import in PostgreSQL; save artifacts again if they are now built differently."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

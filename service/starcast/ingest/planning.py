@@ -113,7 +113,7 @@ class Plan:
     Attributes:
         artifacts: the topology, and the requested forests and schedules.
         skipped: the reasons why schedules covered by ``all`` were skipped.
-        forests: the user's own forests among the artifacts, by id.
+        forests: the user's own forests among the artifacts, keyed by id.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -131,7 +131,9 @@ def parse_request(
     messages: int | None = None,
     forests: Iterable[Forest] = (),
 ) -> Plan:
-    """Return the plan for storing a topology, forests and schedules of any size.
+    """Return the plan for storing a topology, forests and schedules.
+
+    The total size of the plan is not limited.
 
     Args:
         topology: the topology or its spec, such as ``S5``.
@@ -194,13 +196,13 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
         if given.topology.spec != topology.spec:
             raise InputError(
                 f"the forest {given.id} is on {given.topology.spec}, not on {topology.spec}",
-                hint=f"ingest {given.topology.spec}",
+                hint=f"ingest it together with the topology {given.topology.spec}",
             )
         if not re.fullmatch(STORED_NAME, given.construction):
             raise InputError(
                 f"the forest {given.id} cannot be stored under the name {given.construction!r}",
-                hint="use a lower-case letter and then lower-case letters, digits or hyphens: "
-                "Forest(..., construction='mine')",
+                hint="use a name that consists of a lower-case letter followed by lower-case "
+                "letters, digits or hyphens: Forest(..., construction='mine')",
             )
         if given.id in checked:
             raise InputError(

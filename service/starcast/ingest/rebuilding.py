@@ -55,9 +55,9 @@ def rebuild(
 
     Args:
         stores: both stores, open.
-        ids: ids of artifacts; these and all artifacts that depend on them are rebuilt, and also the
-            topologies and forests on which they depend, if Neo4j lacks these. Empty for all
-            artifacts.
+        ids: ids of the artifacts to rebuild (default: all artifacts). All artifacts that depend on
+            these artifacts are rebuilt too. Topologies and forests on which they depend are rebuilt
+            if Neo4j lacks them.
         method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
@@ -68,10 +68,11 @@ def rebuild(
         NotFoundError: a given id is not the id of a stored artifact.
         OwnershipError: the graph belongs to another PostgreSQL database or program.
         RejectedError: data of other programs would be deleted and ``discard_foreign`` is False, a
-            verification failed, or a given id is the id of an artifact that was never complete.
+            verification failed, or a given artifact is incomplete and must be ingested again.
         PluginMissingError: a plug-in that defines an artifact is not loaded.
         InputError: an import is requested, but Neo4j is not the embedded server.
-        LimitError: the artifacts have more rows than the load method allows.
+        LimitError: the artifacts have more rows than the load method allows, or the disk has too
+            little free space.
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()

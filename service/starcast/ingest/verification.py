@@ -127,9 +127,9 @@ class Sample:
 
         Args:
             graph: the graph to compare.
-            first_ids: Neo4j's internal id of the node with rank 0 of each topology, by spec. It is
-                given for a newly imported store, which has no index of keys yet. By default, nodes
-                are found by key.
+            first_ids: Neo4j's internal id of the node with rank 0 of each topology, keyed by spec.
+                It is given for a newly imported store, which has no index of keys yet. By default,
+                nodes are found by key.
         """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
@@ -200,7 +200,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return an integer unchanged, any other value as a string, so that 2.0 does not equal 2."""
+    """Return an integer unchanged, and any other value as a string, so that 2.0 differs from 2."""
     return value if type(value) is int else repr(value)
 
 
@@ -248,7 +248,7 @@ def verify(
     """
     listener = reporter or Silent()
     # A lock would make ingests wait. Instead, PostgreSQL's records are read before and after the
-    # verification, which shows the artifacts that changed meanwhile.
+    # verification, and compared to find the artifacts that have changed in the meantime.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)
@@ -301,7 +301,7 @@ class _Verification:
 
     Attributes:
         stores: both stores.
-        records: the rows of ``materialization`` when the verification began.
+        records: the rows of ``materialization`` when the verification began, keyed by artifact.
         sample: the nodes that are compared.
         reporter: receives messages, including messages about skipped artifacts.
         checksums: whether artifacts are verified again and the checksums of all rows compared.
@@ -392,11 +392,11 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Build an artifact again.
+        """Return the artifact that Neo4j should have, and check the trees of a stored forest.
 
         Returns:
-            The artifact that Neo4j should have, and a problem if the artifact is a forest whose
-            trees in PostgreSQL differ from the trees that the construction builds.
+            The artifact, and a list of problems. The list has one problem if the artifact is a
+            forest whose trees in PostgreSQL differ from the trees that its construction builds.
         """
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
@@ -467,7 +467,8 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
     Raises:
         NotFoundError: PostgreSQL does not record the artifact.
         RejectedError: the artifact is not complete, or its content differs from the stored record.
-        UnavailableError: the graph belongs to another database.
+        UnavailableError: the graph is empty, belongs to another database or program, or has another
+            schema version.
     """
     audit.check_ownership(stores.graph, stores.id)
     with stores.session() as session:

@@ -41,8 +41,8 @@ from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
-#: Error recorded for artifacts that have not been recreated in the graph since a restore or
-#: rebuild.
+#: Error recorded for an artifact that has not yet been recreated in the graph after a restore or
+#: during a rebuild.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
@@ -90,7 +90,7 @@ class Manifest(pydantic.BaseModel):
         postgres: the version of the PostgreSQL server.
         revision: the schema revision.
         store: the id of the store.
-        tables: the row count and checksum of each table, by name.
+        tables: the row count and checksum of each table, keyed by table name.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -116,7 +116,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of each nonempty table, by table name.
+    """Return the number of rows of each nonempty table, keyed by table name.
 
     Tables that contain rows even in a new store are omitted.
     """
@@ -135,7 +135,7 @@ def _count_rows(connection: Connection) -> dict[str, int]:
 
 
 def create(engine: Engine, file: Path) -> Manifest:
-    """Write a backup of the database to a file, which appears only when it is complete.
+    """Write a backup of the database to a file, which appears only when the backup is complete.
 
     Args:
         engine: the database; a role with read access to all tables is sufficient.
@@ -167,7 +167,8 @@ def _write(connection: Connection, file: Path) -> Manifest:
             statement = sql.SQL(
                 "copy (select {} from only {}) to stdout with (encoding 'UTF8')"
             ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(name))
-            # The size is not known in advance and may exceed the 4 GB limit of plain zip.
+            # The size of a member is not known in advance and may exceed the 4 GB limit of plain
+            # zip.
             with (
                 archive.open(_MEMBER.format(name), "w", force_zip64=True) as member,
                 open_copy(connection, statement) as copy,
@@ -255,7 +256,7 @@ def _lock_tables(connection: Connection) -> None:
 
 
 def _name_tables(connection: Connection) -> sql.Composed | None:
-    """Return the names of starcast's tables for an SQL statement, or None if there are none."""
+    """Return the names of starcast's tables for an SQL statement, or None if no table exists."""
     schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
     return migrations.join_names(schema, names) if names else None
@@ -298,7 +299,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
-    """Insert the rows of a backup into a table; their columns must be those of the table."""
+    """Insert the rows from a backup into a table, after checking that the columns are the same."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"its table {name} has unexpected columns: {', '.join(columns)}")
@@ -318,7 +319,10 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of a table's columns in a backup: all except generated columns."""
+    """Return the sorted names of the columns of a table, without the generated columns.
+
+    A backup contains exactly these columns.
+    """
     columns = connection.execute(_COLUMNS, {"table": table})
     return sorted(column.name for column in columns if not column.generated)
 
@@ -371,7 +375,7 @@ def _describe(connection: Connection) -> Manifest:
     tables = [table.name for table in migrations.find_tables(connection)]
     store = connection.scalar(text("select id from store"))
     if store is None or (revision == migrations.head() and {*tables} != {*Base.metadata.tables}):
-        lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of store"]
+        lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of the table store"]
         raise RejectedError(
             f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
             hint="run 'starcast db check' to see the differences, or restore an earlier backup",

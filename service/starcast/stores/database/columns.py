@@ -45,13 +45,14 @@ NAMING = {
 # Column checks: SQL conditions in which {} stands for the name of the column.
 #: The check of a topology's spec, such as ``S5``.
 SPEC = f"{{}} ~ '^{vocabulary.SPEC}$'"
-#: The check of a construction or algorithm, with any arguments: ``forest(base=greedy)``.
+#: The check of the name of a construction or algorithm with optional arguments, such as
+#: ``forest(base=greedy)``.
 NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 #: The check of a non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: Column checks for axes, by the name of the axis or by the type of its values.
+#: Column checks for axes. A key is the name of an axis or the type of an axis's values.
 _CHECKS: dict[Any, str] = {
     "topology": SPEC,
     "algorithm": NAME,
@@ -65,8 +66,8 @@ Big = Annotated[int, 64]
 _INTEGERS: dict[int, Any] = {16: Small, 32: int, 64: Big}
 
 
-# Runs repeat the same numbers, such as message sizes, and parsing a fraction takes longer than
-# reading the rest of a row.
+# Parsed fractions are cached: many runs have the same message sizes and times, and parsing a
+# fraction takes longer than reading the rest of a row.
 _read_fraction = lru_cache(maxsize=65536)(Fraction)
 
 
@@ -104,10 +105,10 @@ class Base(DeclarativeBase):
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "__tablename__" not in vars(cls):
-            # The class ScheduleStep gets the table name schedule_step.
+            # For example, the class ScheduleStep gets the table name schedule_step.
             cls.__tablename__ = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         super().__init_subclass__(**options)
-        # Comments in PostgreSQL are plain text, so the docstring loses its markup.
+        # Comments in PostgreSQL are plain text, so the markup of the docstring is removed.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
         table = cls.metadata.tables[cls.__tablename__]
         table.comment = " ".join(plain.split())
@@ -141,7 +142,7 @@ def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return a table constraint with the name "counts" and an SQL condition on several columns."""
+    """Return a CHECK constraint named "counts" for a table; it may refer to several columns."""
     return CheckConstraint(condition, name="counts")
 
 
@@ -184,7 +185,8 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    Rows that were stored before the axis existed get its usual value, if it has one.
+    If the axis has a usual value, this value is the column's default. It is also given to runs that
+    were stored before the axis existed.
     """
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(

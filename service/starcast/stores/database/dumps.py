@@ -33,7 +33,8 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: Pattern of the statement before a table's rows in pg_restore's output.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup, as the column names and the output of COPY in chunks.
+#: The rows of a table in a backup: a list of the column names, and an iterable of byte strings,
+#: which together are the output of COPY.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
@@ -44,7 +45,7 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         file: the backup, for messages.
         decoder: path of the program pg_restore.
         dump: path of the dump, extracted from the backup.
-        tables: the tables that the manifest names.
+        tables: the names of the tables in the backup's manifest.
 
     Raises:
         InputError: the dump lacks the rows of a table, contains objects of another kind or schema,
@@ -84,7 +85,8 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
         text += chunk
         if match := _COPY.search(text):
             columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
-            # The server ignores all data after the end-of-data marker of the rows.
+            # Other output can follow the rows, but the server ignores all data after the
+            # end-of-data marker of the rows.
             return columns, chain([text[match.end() :]], output)
         if len(text) > _CHUNK:
             break

@@ -96,7 +96,7 @@ _TOUCHING = text("""
         where oid in (table own) and relrowsecurity
     order by 1
 """)
-# All other tables, views and functions in the schema, except those of extensions.
+# Tables, views and functions in the schema that belong neither to starcast nor to an extension.
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
@@ -113,7 +113,9 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def enter_schema(connection: Connection) -> str:
-    """Return the store's schema, and resolve names only in this schema until the transaction ends.
+    """Return the store's schema, and remove other programs' schemas from the search path.
+
+    The changed search path applies until the transaction ends.
 
     Every function that reads or changes tables by name calls this function first, so that a name
     never refers to a table of another store or program in the same database.
@@ -238,11 +240,13 @@ def check_server(connection: Connection) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Check that the tables are starcast's, and return the schema revision (None without tables).
+    """Check that the tables belong to starcast, and return the schema revision.
+
+    The result is None if the schema contains no tables.
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast;
-            or, without tables, a view of another program has the name of a starcast view.
+            or there are no tables, but a view of another program has the name of a starcast view.
     """
     schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))
@@ -283,9 +287,9 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
         True if the revision changed.
 
     Raises:
-        RejectedError: the schema is newer than this starcast, the database contains tables of
-            another program or has an encoding other than UTF8, the server is too old, or existing
-            rows violate the new schema; nothing is changed.
+        RejectedError: the schema is too new or too old for this starcast, the database contains
+            tables of another program or has an encoding other than UTF8, the server is too old, or
+            existing rows or another program's views prevent the upgrade; nothing is changed.
         BusyError: another process has been migrating or restoring the database for a minute.
         UnavailableError: the role lacks the privilege to change the schema.
     """
@@ -355,7 +359,8 @@ def drop_tables(connection: Connection, revision: str | None) -> None:
     # PostgreSQL refuses to drop a table that a view reads, so views are dropped first.
     views = [view.name for view in VIEWS]
     if revision is not None and revision < "0016":
-        # Revision 0016 dropped this view. Later, a view with this name belongs to another program.
+        # Revision 0016 dropped this view. In newer schemas, a view with this name belongs to
+        # another program.
         views.append("comparison")
     for kind, names in (("view", views), ("table", tables)):
         dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
@@ -412,11 +417,11 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
 def differences(engine: Engine) -> list[str]:
     """Return descriptions of the changes that would make the schema match starcast's models.
 
-    The changes concern differences between the tables and the models, missing views, and objects of
-    other programs that can change or hide starcast's rows, such as triggers and policies.
-    `find_others` describes further objects in the schema, which are harmless.
+    The function compares the tables with the models, and checks that all views exist. It also
+    reports objects of other programs that can change or hide starcast's rows, such as triggers and
+    policies. `find_others` describes all other objects in the schema, which are harmless.
     """
-    # Imported only here; see the module's docstring.
+    # Imported only here, because importing alembic is slow.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
@@ -465,8 +470,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
     Roles that do not exist on the server are skipped; after creating a role, upgrade again. If the
-    current role owns the schema, roles without privileges of their own can no longer create
-    objects in the schema.
+    current role owns the schema, the general permission (PUBLIC) to create objects in the schema is
+    revoked.
 
     Args:
         connection: an open transaction of the owner.
@@ -476,7 +481,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # True grants write access. The reader gets none, even if the settings name it as the writer.
+    # True grants write access. The reader gets no write access, even if the settings name the
+    # reader's role as the writer.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])
@@ -488,7 +494,10 @@ def declare(connection: Connection, writer: str | None = None) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create or replace a view, in place if possible, since other programs' views may use it."""
+    """Create a view, or replace an existing view, if possible without dropping it.
+
+    Other programs' views may depend on the existing view.
+    """
     try:
         # Without a savepoint, a failed statement would abort the transaction.
         with connection.begin_nested():
@@ -515,7 +524,10 @@ def _comments() -> Iterator[str]:
 
 
 def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
-    """Yield the SQL statements that let a role read, or read and write, the tables and views."""
+    """Yield the SQL statements that let a role read all tables and views.
+
+    With ``writes``, the role may also change the tables that commands write.
+    """
     tables = [table.name for table in Base.metadata.sorted_tables]
     yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(_names())} to {role}"

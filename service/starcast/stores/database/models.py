@@ -208,7 +208,7 @@ class Schedule(Base):
 
 
 class _Step:
-    """The columns that the tables of steps share; a row describes one simulated step."""
+    """The columns of `ScheduleStep` and `StepProfile`; each row describes one simulated step."""
 
     step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("number of directed links used")
@@ -223,7 +223,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Only artifacts with a row here can be found."""
+    """The state of one artifact in the graph store. Artifacts without a row are not found."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -269,8 +269,9 @@ class Experiment(Base):
 class Run(Base, AxisColumns):
     """An algorithm executed at one point of an experiment, with its costs.
 
-    Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
-    asynchronous: their runs have equal timings and started_at. A sum of timings over runs would
+    Points that differ only in message_bytes, t_s, t_c and seed share one execution, if the
+    execution is synchronous and all links are equal. The runs of such points have the same
+    started_at, and the same timings except for the phase price. A sum of timings over runs would
     count such executions several times.
     """
 
@@ -313,7 +314,7 @@ class Run(Base, AxisColumns):
 class Cost(Base):
     """One of the costs of a run: its closed form, its simulated cost, or its lower bound.
 
-    A value that the source does not give is null.
+    Values that the source of the cost, such as a paper, does not give are null.
     """
 
     __table_args__ = (counts("steps >= 0 and transmissions >= 0"),)

@@ -96,9 +96,10 @@ def load_network(session: Session, spec_or_name: str) -> Network | None:
 
 
 def count_uses(session: Session) -> dict[str, dict[str, int]]:
-    """Return the number of stored objects of each kind on each topology, by spec and kind.
+    """Return the number of stored objects of each kind on each topology.
 
-    The kinds are ``forest``, ``schedule``, ``run`` and ``record``.
+    The outer keys are specs of topologies, and the inner keys are the kinds ``forest``,
+    ``schedule``, ``run`` and ``record``. Numbers that are 0 are omitted.
     """
     uses: dict[str, dict[str, int]] = {}
     for kind in ("forest", "schedule", "run", "record"):
@@ -114,9 +115,9 @@ def describe_uses(uses: Mapping[str, int]) -> str:
 
 
 def list_networks(session: Session) -> list[Row]:
-    """Return a row for each stored but not ingested network.
+    """Return a row for each network that is stored but not ingested.
 
-    The columns are those of a list of topologies, except ``state`` and ``error``.
+    A row has the columns of a listing of topologies, without ``state`` and ``error``.
     """
     specs = session.scalars(
         select(models.StoredNetwork.spec).where(_NOT_INGESTED).order_by(models.StoredNetwork.spec)
@@ -146,8 +147,8 @@ def drop_network(session: Session, spec: str) -> None:
     """Delete a stored network that no forest, schedule, run or record uses.
 
     Raises:
-        RejectedError: a forest, schedule, run or record uses the network, or the network is
-            ingested.
+        RejectedError: a forest, schedule, run or record uses the network; or the network is
+            ingested, or is not stored.
     """
     if not is_only_stored(session, spec):
         raise RejectedError(

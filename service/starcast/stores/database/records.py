@@ -33,7 +33,7 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 
 
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
-    """Verify records, store those that improve on stored records, and return their number.
+    """Verify and store records; return how many of them are new or change a stored record.
 
     Each record is combined with the stored record (`starcast.records.model.combine_verified`), so
     neither a better value nor a better bound is lost, and an unverified bound never replaces a

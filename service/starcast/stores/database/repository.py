@@ -114,7 +114,7 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return, by experiment number, the number of stored runs and the number of failed runs."""
+    """Return the numbers of all runs and of failed runs, keyed by experiment number."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -129,7 +129,7 @@ def save_experiment(
         session: an open session; nothing is committed.
         name: the name of the experiment.
         grid: the experiment's grids as JSON values; empty for a collection of single runs.
-        points: the number of points in the grids; None without grids.
+        points: the number of points in the grids; None if there are no grids.
     """
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
@@ -259,8 +259,8 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         count: the maximum number per kind.
 
     Returns:
-        For each kind, pairs of a name or id and a time, newest first. The kinds are
-        ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``.
+        A dict with the keys ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``. A
+        value is a list of pairs of a name or id and a time, newest first.
     """
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
     queries: dict[str, Select[str, datetime]] = {
@@ -366,8 +366,8 @@ def save_forest(session: Session, forest: "Forest") -> None:
     The caller must have verified the forest and stored its topology.
 
     Raises:
-        RejectedError: the parent ports do not lead from every node of a tree to the root; nothing
-            is stored.
+        RejectedError: in some tree, the parent ports do not lead from every node to the root;
+            nothing is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))

@@ -112,8 +112,8 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
         The error to raise; None for an error of another kind, such as an invalid SQL statement.
     """
     cause = error.orig if isinstance(error, DBAPIError) else error
-    # Python resolves the host name; its errors for an invalid name have the encoding "idna" or no
-    # encoding.
+    # Python resolves the host name. For an invalid name, it raises a UnicodeError whose encoding is
+    # "idna" or not set.
     if url and isinstance(cause, UnicodeError) and getattr(cause, "encoding", "idna") == "idna":
         return UnavailableError(
             f"PostgreSQL at {describe_address(url)} cannot be reached: {cause}",
@@ -139,7 +139,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 def is_about_values(error: Exception) -> bool:
     """Return whether the server rejected a value or a row.
 
-    Only the caller knows the origin of a value, so the caller has to write the message.
+    Only the caller knows where the value comes from, so the caller has to create the error message.
     """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
@@ -150,9 +150,9 @@ def is_about_values(error: Exception) -> bool:
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
     """Return an error's SQLSTATE ("" if unknown), and the first line of the server's message.
 
-    While connecting, psycopg receives only a text in which libpq has put the address before the
-    server's message. The SQLSTATE is derived from the form of the message, in which names are
-    quoted.
+    If a connection fails, psycopg receives only a text: the server's address, added by libpq, and
+    the server's message. The function then compares the message with known forms of messages to
+    determine the SQLSTATE.
     """
     text = str(error).strip()
     if error.sqlstate:

@@ -45,7 +45,7 @@ CHECK_SECONDS = 0.1
 #: libpq parameters that make TCP give up after 30 seconds.
 TCP_OPTIONS = {
     "keepalives": 1,
-    # After 10 seconds of silence, four probes at intervals of 5 seconds.
+    # After 10 seconds of silence, TCP sends four probes at intervals of 5 seconds.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
@@ -91,7 +91,8 @@ _HOLDERS_OF = text(
 _HOLDER = "starcast: "
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
-# Servers before version 17 have no transaction_timeout.
+# The names are looked up in pg_settings, because transaction_timeout is unknown to servers before
+# version 17.
 _NO_TIME_LIMITS = text(
     "select set_config(name, '0', true) from pg_settings"
     " where name in ('transaction_timeout', 'statement_timeout', 'lock_timeout')"
@@ -141,13 +142,13 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Forward an exchange of messages with the server, and probe the server if it is silent."""
+        """Run an exchange of messages with the server, and probe a server that is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
             while True:
-                # psycopg passes the operations for which the socket is ready, or an empty value
-                # after each interval without any.
+                # psycopg passes the operations for which the socket is ready, or an empty value if
+                # the socket was not ready during an interval.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()
@@ -220,7 +221,7 @@ def _set_up_transaction(connection: Connection) -> None:
 
     The connection's execution option `_READING` requests a read-only transaction.
     """
-    # All settings are sent at once; see `migrations.declare`.
+    # All settings are sent as one statement without parameters, as in `migrations.declare`.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
     connection.exec_driver_sql(settings, execution_options={"no_parameters": True})
@@ -257,12 +258,12 @@ def read_only(engine: Engine) -> Engine:
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether `lock_store` yielded this engine, so that it holds the store's lock."""
+    """Return whether the engine was yielded by `lock_store`, which means that it has the lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that an engine yielded by `lock_store` still holds the lock; accept other engines.
+    """Check that an engine yielded by `lock_store` still holds the lock; ignore other engines.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -275,7 +276,10 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
 def lock_store(
     engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
 ) -> Iterator[Engine]:
-    """Hold a store's lock in this context: shared to write rows, exclusive to replace the store.
+    """Hold a store's lock within the context.
+
+    Commands that write rows hold the lock in shared mode. Commands that replace the store hold it
+    in exclusive mode.
 
     Args:
         engine: the database. An engine that already holds the lock is yielded unchanged.
@@ -336,7 +340,9 @@ def advisory_lock(
     shared: bool = False,
     waiting: Callable[[str], None] | None = None,
 ) -> Iterator[Lock]:
-    """Hold the advisory lock with this name in the current schema.
+    """Hold the advisory lock with this name within the context.
+
+    Each schema of a database has its own locks.
 
     An open transaction holds the lock, because a connection pooler might run each transaction in
     another server process. The transaction has no snapshot and changes nothing, so it does not keep

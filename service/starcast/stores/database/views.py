@@ -28,7 +28,7 @@ class View:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The comments of the columns, by column name, in the order of the columns."""
+        """The comments of the columns, keyed by column name, in the order of the columns."""
         return dict(re.findall(r"(\w+),?\s+-- (.+)", self.query))
 
 

@@ -62,7 +62,7 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
 #: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# Symbols that occur in no built-in family's labels have values far above the base.
+# All other symbols, which no built-in family uses in labels, have values far above the base 37.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
@@ -70,9 +70,10 @@ _BASE = len(ALPHABET) + 1
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 
-#: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
+#: Label of an artifact's node, keyed by kind of artifact, in the order in which artifacts are
+#: built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
-#: Type of the relationships that make up an artifact, by kind of artifact.
+#: Type of the relationships that make up an artifact, keyed by kind of artifact.
 RELATIONSHIP_OF: dict[str, Relationship] = {
     "topology": UNEQUAL_LINK, "forest": TREE_EDGE, "schedule": SEND,
 }  # fmt: skip
@@ -139,7 +140,7 @@ class Rows:
 
     @property
     def columns(self) -> dict[str, NDArray[np.int64]]:
-        """The columns of the table except start and end, by name."""
+        """The columns of the table except start and end, keyed by name."""
         return dict(zip(self.relationship.columns, self.table[2:], strict=True))
 
     def __len__(self) -> int:
@@ -152,17 +153,18 @@ class Rows:
     def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
         """Yield the rows in batches, each with few nodes and sorted by start node.
 
-        Few nodes per batch save time and memory: a server locks and changes every node of a batch,
-        and needs up to 9 kB of memory for a node with 50 relationships. Rows within a substar, or a
-        subcube, are in the same batch or in consecutive batches.
+        The server locks and changes every node of a batch, and needs up to 9 kB of memory for a
+        node with 50 relationships. Batches with few nodes therefore save time and memory. Rows that
+        lie within a substar or a subcube are in the same batch or in consecutive batches.
 
         Args:
             size: maximum number of rows per batch.
 
         Yields:
             One batch, or two batches that can be written at the same time, because they have no
-            common node. Of two batches, one has rows within the first half of the nodes, and the
-            other has rows within the second half. The nodes are halved in the order of substars.
+            common node. In the latter case, the first batch has rows within one half of the nodes,
+            and the second batch has rows within the other half. The nodes are sorted by substar
+            before they are divided into halves.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
@@ -177,7 +179,8 @@ class Rows:
         between = order[(earlier[order] < middle) & (later[order] >= middle)]
         for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
             yield tuple(self._batch(places) for places in pair if places is not None)
-        # Few of these rows have a node in common, so the batches are smaller.
+        # Few of the rows between the two halves have a node in common, so their batches are
+        # smaller.
         for places in _pieces(between, max(1, size // _BETWEEN)):
             yield (self._batch(places),)
 
@@ -195,7 +198,10 @@ def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> NDArray[np.int64]:
-    """Return each node's position in an order by reversed labels, which keeps substars together."""
+    """Return the position of each node if the nodes are sorted by reversed label.
+
+    In this order, the nodes of a substar are consecutive.
+    """
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -203,7 +209,7 @@ def _substar_order(topology: Topology) -> NDArray[np.int64]:
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Yield every undirected link once, from its lower-rank end, in blocks sorted by this end.
+    """Yield each undirected link once, from the node of lower rank, in blocks sorted by this rank.
 
     Raises:
         RejectedError: the reverse port of a link does not lead back to the link's first node, or a
@@ -239,7 +245,7 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
-    """Check that each link's reverse port leads back.
+    """Check that the reverse port of each link leads back to the link's first node.
 
     In a topology with translations, also check that every link leads to another node.
     """
@@ -283,16 +289,16 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return each link at the given nodes once, from its lower-rank end to its higher-rank end."""
+    """Return each link at the given nodes once, from the node of lower rank to the other node."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A link stores the port at its lower-rank end, whichever end was requested.
+        # A row has the port at the node of lower rank, whichever of the two nodes was given.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         is_link = lower < higher
         ends.append(np.column_stack([lower, higher, ports])[is_link])
-    # A link between two given nodes was found at both ends, so duplicates are removed.
+    # A link between two given nodes was found at both nodes, so duplicates are removed.
     return _link_block(topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
@@ -308,10 +314,10 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     edges = [np.column_stack([tree, ranks[index]])]
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A neighbour is a child of the node if its port towards its parent leads to the node.
+        # A neighbour is a child of the node if the neighbour's parent port leads to the node.
         tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
         edges.append(np.column_stack([tree, neighbours[index]]))
-    # An edge between two given nodes was found at both ends, so duplicates are removed.
+    # An edge between two given nodes was found at both nodes, so duplicates are removed.
     tree, child = np.unique(np.concatenate(edges), axis=0).T
     ports = forest.parent_port[tree, child]
     columns = (forest.levels()[tree, child], reverse_ports[ports])
@@ -326,7 +332,7 @@ def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
 
 
 def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
-    """Return the columns `_SEND_COLUMNS` and ``combine`` of a schedule, in the given rows only."""
+    """Return the columns `_SEND_COLUMNS` and ``combine`` of the given rows of a schedule."""
     columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
     combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
     return [*columns, combine]
@@ -352,7 +358,8 @@ def join_blocks(
 ) -> Rows:
     """Combine the blocks of an artifact into one sorted table of rows, which may be empty.
 
-    The result has the given relationship type, artifact id and topology, even without blocks.
+    The result has the given relationship type, artifact id and topology, even if there are no
+    blocks.
     """
     empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
     table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
@@ -378,7 +385,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
     Args:
         values: Cypher expressions of the row's values.
 
-    The statement needs the parameters ``$modulus`` and ``$factor``.
+    A statement with this expression needs the parameters ``$modulus`` and ``$factor``.
     """
     listed = ", ".join([*values, *map(str, _FINAL)])
     return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
@@ -387,7 +394,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 def node_checksum(topology: Topology) -> int:
     """Return the sum of a topology's node checksums.
 
-    A node's checksum is computed from its rank, its label, and its key minus that of node 0.
+    A node's checksum is computed from its rank, its label, and its key minus the key of node 0.
     """
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
@@ -408,7 +415,8 @@ def node_checksum_cypher(first: str) -> str:
     Args:
         first: Cypher expression for the key of node 0.
 
-    The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
+    A statement with this expression needs the parameters ``$modulus``, ``$factor`` and ``$digits``
+    (`DIGITS`).
     """
     code = (
         f"reduce(c = 0, symbol IN split(a.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
@@ -527,7 +535,8 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
     """Return the properties of an artifact's node, without ``state``.
 
-    A property that is not in ``given`` is read from the attribute of ``structure`` of that name.
+    A property that is not in ``given`` is read from the attribute of ``structure`` with the same
+    name.
     """
     names = [name for name in label.names if name != "state"]
     return {name: given[name] if name in given else getattr(structure, name) for name in names}

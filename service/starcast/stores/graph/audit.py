@@ -102,7 +102,8 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 def record_owner(graph: Graph, identity: str) -> None:
     """Replace all (:Store) nodes with one node that has the given id and the schema version."""
     graph.write(
-        # One statement, so that an interruption cannot leave the graph without an owner.
+        # A single statement is used, so that an interruption cannot leave the graph without an
+        # owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
         "FOREACH (s IN others | DETACH DELETE s) "
         f"CREATE (:{STORE.name} {{schema: $schema, id: $id}})",
@@ -135,7 +136,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that a graph without a :Store node has no other nodes, such as another program's."""
+    """Check that a graph without a :Store node is empty, so that it belongs to no other program."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -179,15 +180,15 @@ def drop_wrong_indexes(graph: Graph) -> None:
 
 
 def _serves_as(found: Row, declared: Index) -> bool:
-    """Return whether an index or constraint of the graph can be used as the declared index."""
-    # A constraint left by an earlier version also serves as an index, and so does an index that is
-    # still being filled after an import.
+    """Return whether an existing index or constraint can serve as the declared index."""
+    # A constraint from an earlier version of starcast can replace an index. An index that is still
+    # being filled after an import is usable too.
     is_usable = found["state"] in {"ONLINE", "POPULATING"}
     return found["on"] == declared.on and found["unique"] >= declared.unique and is_usable
 
 
 def _read_indexes(graph: Graph) -> dict[str, Row]:
-    """Return all indexes of the graph by name, with their state, uniqueness and properties."""
+    """Return all indexes of the graph, keyed by name, with state, uniqueness and properties."""
     rows = graph.read(
         "SHOW INDEXES YIELD name, state, labelsOrTypes, properties, owningConstraint "
         # Neo4j's own token look-up indexes have neither labels nor properties.

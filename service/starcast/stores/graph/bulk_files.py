@@ -64,7 +64,7 @@ def _digit_table(size: int) -> NDArray[Any]:
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, by number of digits.
+#: All numbers of up to 4, 2 and 1 digits as text with leading zeros, keyed by number of digits.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 CsvValue = str | int | bool | list[int] | None
@@ -76,7 +76,7 @@ CsvColumn = NDArray[Any] | tuple[CsvValue, ...] | CsvValue
 def write(
     folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], rows: int, reporter: Reporter
 ) -> "BulkFiles":
-    """Write the import files for a store with exactly these artifacts into an empty folder.
+    """Write the import files for a store with exactly the given artifacts into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
     its forests and schedules, a forest before the schedules that use it.
@@ -127,7 +127,7 @@ def node_bytes(topology: Topology, width: int) -> int:
 
     The argument ``width`` is the number of digits of the largest node number.
     """
-    # With translations, all labels have the same length.
+    # In a topology with translations, all labels have the same length.
     labels = topology.labels([0] if topology.has_translations else None).tolist()
     return (
         2 * width
@@ -151,9 +151,9 @@ class BulkFiles:
         stack: the exit stack that closes the files.
         opened: the open file for each label and relationship type.
         rows: number of rows in each file.
-        first_ids: number assigned to node 0 of each topology, by spec. The importer options
+        first_ids: number assigned to node 0 of each topology, keyed by spec. The importer options
             `OPTIONS` make this number the node's internal id in the new store.
-        numbers: number assigned to each artifact's own node, by artifact id.
+        numbers: number assigned to each artifact's own node, keyed by artifact id.
         nodes: number of rows in all node files, including (:Store) and the nodes of artifacts. The
             next node that is written gets this number.
     """
@@ -187,7 +187,7 @@ class BulkFiles:
         return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, its relationships and, for a topology, all other nodes."""
+        """Write an artifact's node and relationships and, for a topology, the topology's nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases the GIL, so two threads use two processors.
             nodes = None
@@ -200,7 +200,7 @@ class BulkFiles:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact's own node, the relationship to its parent, and its relationships."""
+        """Write an artifact's node and relationships, and its connection to the parent artifact."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:
@@ -211,7 +211,8 @@ class BulkFiles:
         for rows in artifact.blocks():
             columns: dict[str, CsvColumn] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            # The file has the columns `capacity` and `latency`, which equal links lack.
+            # The file has the columns `capacity` and `latency`, even if the rows lack them because
+            # all links of the topology are equal.
             relationship = RELATIONSHIP_OF[artifact.kind]
             self._write(relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))

@@ -141,7 +141,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: values of the statement's parameters, by name.
+            parameters: values of the statement's parameters, keyed by parameter name.
             timeout: time limit in seconds; None for no limit.
 
         Raises:
@@ -160,7 +160,7 @@ class Graph:
 
         Args:
             cypher: the statement.
-            parameters: values of the statement's parameters, by name.
+            parameters: values of the statement's parameters, keyed by parameter name.
             timeout: time limit in seconds; None for no limit.
             row_limit: maximum number of rows to fetch; None for all.
 
@@ -303,7 +303,8 @@ class Graph:
             UnavailableError: the server is not running, closed the connection, rejects the login
                 or lacks the database.
             LimitError: time, memory or disk space is exhausted.
-            InputError: the statement is invalid, or writes in a read transaction.
+            InputError: the statement is invalid, or writes in a read transaction; or the URI is
+                malformed.
             RejectedError: a constraint rejects the data, or the server does not speak Bolt.
         """
         try:
@@ -340,7 +341,7 @@ class Graph:
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
     ) -> StarcastError:
-        """Convert an error that the server reports to a StarcastError, by its code and text."""
+        """Convert a server error to a StarcastError that depends on the error's code and text."""
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
@@ -400,7 +401,7 @@ class Graph:
         if "ConstraintValidation" in code:
             return RejectedError(
                 f"Neo4j rejected a row: {text}",
-                hint="run 'starcast graph verify'; a node with the same key already exists",
+                hint="a node with the same key already exists; run 'starcast graph verify'",
             )
         # All other errors in the request, such as invalid syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):
@@ -415,10 +416,10 @@ class Graph:
 
 
 def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
-    """Fetch the result of a statement, with at most ``row_limit`` rows.
+    """Fetch the result of a statement, with at most ``row_limit`` rows (None for all rows).
 
     Raises:
-        LimitError: the rows do not fit into the available memory.
+        LimitError: ``row_limit`` is given, and the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
     # Fetching one row more than the limit shows whether the limit omits any rows.

@@ -40,7 +40,8 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
     hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
     if "+s" not in uri:
         hint = f"{hint}; a server that requires TLS needs bolt+s:// or neo4j+s://"
-    # Outer errors come first, so the most specific cause determines the message.
+    # Outer errors come first, and the last match determines the message, so that the message
+    # describes the most specific cause.
     for cause in _causes(error):
         if isinstance(cause, SSLCertVerificationError):
             message = f"the certificate of Neo4j at {uri} is not trusted: {cause.verify_message}"

@@ -80,7 +80,9 @@ def _content(element: Element, row: Row) -> Content:
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
-    """Return the counts and checksums of every artifact, by kind and id, computed by the server.
+    """Return the counts and checksums of all artifacts, computed by the server.
+
+    The keys are pairs of an artifact's kind and id.
 
     Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
     and includes artifacts whose own node is missing from the graph.
@@ -108,9 +110,10 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
 
 
 def _sums_in_page(element: Element) -> str:
-    """Return Cypher for the count and checksum of an artifact's elements on a page of nodes.
+    """Return Cypher for the count and checksum of an artifact's nodes or relationships on a page.
 
-    The page consists of the nodes with keys from ``$low`` to ``$high - 1``.
+    A page consists of the nodes with keys from ``$low`` to ``$high - 1``, and the relationships
+    that start at these nodes.
     """
     pattern = f"(a:{NODE.name})"
     if element is not NODE:
@@ -148,7 +151,8 @@ def _sums(element: Element, first: str) -> str:
     An element with invalid properties adds 0 to the checksum.
 
     Args:
-        element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
+        element: the label of the nodes, or the type of the relationships. In the Cypher, a node is
+            called ``a``, and a relationship ``r`` leads from ``a`` to ``b``.
         first: Cypher expression for the key of node 0.
     """
     variable = _variable(element)
@@ -157,7 +161,8 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            tests.append(f"{variable}.{each.name} IS :: {each.type}")  # null passes this test too
+            # The test is also true if the element lacks the property.
+            tests.append(f"{variable}.{each.name} IS :: {each.type}")
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
     if element is NODE:
@@ -183,10 +188,10 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of the artifacts with the given id, by kind and id.
+    """Return the nodes of all artifacts, or of the artifacts with the given id.
 
-    The values are lists, because an artifact may have several nodes in a manually edited graph. A
-    missing id is returned as the empty string.
+    The keys are pairs of kind and id. The values are lists, because an artifact may have several
+    nodes in a manually edited graph. A missing id is returned as the empty string.
     """
     labels = "|".join(label.name for label in LABEL_OF.values())
     condition = "" if artifact_id is None else "WHERE $id IN [o.spec, o.id]"
@@ -204,7 +209,7 @@ def read_artifact_nodes(
         ]
         for kind, label in LABEL_OF.items():
             if label.name in row["labels"]:
-                # An edited id can have any type.
+                # A manually edited id can have any type.
                 stored_id = str(properties.get(label.key, ""))
                 nodes[kind, stored_id].append(StoredNode(properties, parents))
     return dict(nodes)
@@ -253,9 +258,9 @@ def read_around(
 
     Returns:
         A list with the key, rank, label, title, `is_switch` and topology of each stored node, and
-        the relationships by artifact kind and id. Each relationship is a tuple of the start key,
-        the end key, the columns of the relationship type, and any other properties. In a manually
-        edited graph, a value may have any type.
+        the relationships, keyed by the kind and id of their artifact. Each relationship is a tuple
+        of the start key, the end key, the columns of the relationship type, and any other
+        properties. In a manually edited graph, a value may have any type.
     """
     # Without the hint, statistics of an earlier, smaller store may lead the server to read all
     # nodes. The server ignores the hint if the index is missing.

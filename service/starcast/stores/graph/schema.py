@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 #: indexes on single properties.
 VERSION = 7
 
-#: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
-#: and JavaScript represent them exactly.
+#: Number of bits of a node's key that hold the node's rank, which is at most 12! - 1 < 2^29. Keys
+#: are below 2^53, so that JSON and JavaScript represent them exactly.
 RANK_BITS = 32
 
 
@@ -41,8 +41,8 @@ class GraphState(StrEnum):
     """State of an artifact in the graph; only a ``complete`` artifact may be used.
 
     An artifact is ``loading`` while it is written over Bolt, and becomes ``complete`` once its
-    counts and checksums have been verified. In a store that was imported offline, all artifacts are
-    verified before the store is used, so they are ``complete`` from the start.
+    counts and checksums have been verified. A store that was imported offline is checked before it
+    is used, so its artifacts are ``complete`` from the start.
     """
 
     LOADING = "loading"
@@ -352,7 +352,7 @@ INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
 
 def find_titles(topology: "Topology") -> Sequence[str]:
-    """Return the titles of a network's nodes by rank, or an empty sequence for other topologies."""
+    """Return the titles of a network's nodes in order of rank; empty for other topologies."""
     titles: Sequence[str] = getattr(topology, "titles", ())
     return titles
 
@@ -363,8 +363,9 @@ _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 #: The smallest number in `KEY_NUMBERS`.
 _FIRST_NUMBER = 1 << 20
-#: For topologies of other families, the number that replaces family, n and k in node keys, by spec.
-#: The numbers are recorded in the table ``node_key`` of the relational store in use.
+#: Numbers that replace family, n and k in the node keys of all other families' topologies, keyed by
+#: the topology's spec. The numbers are recorded in the table ``node_key`` of the relational store
+#: in use.
 KEY_NUMBERS: dict[str, int] = {}
 
 
@@ -395,8 +396,8 @@ def first_key(topology: "Topology") -> int:
 
     For star graphs, (n,k)-stars and hypercubes, the key has four parts: the family's number, n in
     five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n does not fit in
-    five bits. Such a topology gets a key that a hypercube (the next family) would have only with k
-    > 0. Hypercubes have no k, so no two topologies share a key. For any other family, a number from
+    five bits. The key then has the number of the next family, the hypercubes, and a positive k.
+    Hypercubes have no k, so no two topologies share a key. For any other family, a number from
     `KEY_NUMBERS` replaces family, n and k. Without a relational store, the number is derived from
     the spec.
     """

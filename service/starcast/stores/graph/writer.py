@@ -42,7 +42,9 @@ Advance = Callable[[int], object]
 
 
 class BoltWriter:
-    """A writer over Bolt: two transactions run at a time, each of which writes a batch with UNWIND.
+    """A writer that sends artifacts to Neo4j over Bolt, in batches.
+
+    Two transactions run at a time, and each of them writes one batch with UNWIND.
 
     The writer writes 25 000 to 70 000 relationships per second once the server is warm, depending
     on the machine. A batch has few nodes, and shares no node with the batch that is written at the
@@ -94,7 +96,9 @@ class BoltWriter:
             )
 
     def write(self, artifact: GraphArtifact, advance: Advance) -> None:
-        """Write all nodes and relationships of an artifact, but not its own node.
+        """Write an artifact's relationships and, for a topology, the topology's nodes.
+
+        The artifact's own node, with the label Topology, Forest or Schedule, is not written.
 
         Args:
             artifact: the artifact.
@@ -257,7 +261,7 @@ def delete_artifact(
         relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
-    # In this state, queries ignore the artifact, even if the deletion is interrupted.
+    # Queries ignore an artifact in the state loading, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
     element: Element
     if kind == "topology":
@@ -283,7 +287,8 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
     # The nodes of a page and their links together fill about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
-        # Deleting a node also deletes its links: on average, links / nodes of the topology.
+        # Deleting a node also deletes its links. On average, these are links / nodes of the
+        # topology.
         advance(count + count * topology.links // topology.nodes)
         deleted += count
     return deleted
@@ -292,8 +297,8 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
 def _delete_by_index(
     graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
-    """Delete an artifact's relationships, found by an index; return their number."""
-    index = relationship.indexes[0]  # on the artifact's id alone
+    """Delete an artifact's relationships with the help of an index; return their number."""
+    index = relationship.indexes[0]  # the index on the artifact's id
     # Without the index, every batch would scan all relationships.
     graph.write(index.statement)
     # A new index is filled in the background, and statements do not use it until it is complete.
@@ -312,7 +317,7 @@ def clear(graph: Graph, batch: int) -> int:
         The number of deleted nodes, links, tree edges and sends.
     """
     for label in LABEL_OF.values():
-        # In this state, queries ignore the artifacts, even if the deletion is interrupted.
+        # Queries ignore artifacts in the state loading, even if the deletion is interrupted.
         graph.write(
             f"MATCH {label.pattern} WHERE {_is_ours(label)} SET n.state = $state",
             {"state": GraphState.LOADING.value},
@@ -322,7 +327,7 @@ def clear(graph: Graph, batch: int) -> int:
 
 
 def _is_ours(label: Label) -> str:
-    """Return a Cypher condition for an artifact's node; other programs may use the label too."""
+    """Return a Cypher condition that excludes other programs' nodes with an artifact's label."""
     return f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL"
 
 
@@ -337,7 +342,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
 
     Args:
         graph: the database.
-        known: the artifacts that exist, by kind and id.
+        known: the artifacts that exist, as pairs of kind and id.
         batch: maximum number of nodes or relationships per transaction.
 
     Returns:
@@ -376,7 +381,7 @@ def _repeat(
     batch: int,
     advance: Advance = lambda _: None,
 ) -> int:
-    """Repeat a Cypher statement until it deletes fewer elements than a batch has.
+    """Repeat a Cypher statement until it deletes less than a full batch.
 
     Return the number of deleted elements.
 
