@@ -147,9 +147,9 @@ class CachedTopology:
 
     @property
     def links(self) -> tuple[NDArray[np.integer], Ranks]:
-        """Ranks of the tails and heads of all directed links.
+        """The ranks of the tails and the heads of all directed links.
 
-        The two arrays broadcast to ``[nodes, ports]``.
+        By NumPy broadcasting, both arrays have the shape ``[nodes, ports]``.
         """
         return self.ranks[:, None], self.neighbours.T
 
@@ -221,7 +221,8 @@ class CachedTopology:
     def diameter(self) -> int:
         """The largest distance between two endpoints, found by breadth-first searches."""
         if self.topology.has_translations:
-            # From every node, the largest distance is the same.
+            # A translation maps the root to any other node and keeps distances, so the largest
+            # distance is the same from all nodes.
             return int(self.distances().max())
         endpoints = range(self.topology.endpoints)
         return max(int(search(self.neighbours, node)[endpoints].max()) for node in endpoints)

@@ -31,7 +31,7 @@ from starcast.support.vocabulary import PairedBy
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns that compare a side's time with the baseline's time; the baseline does not have them.
+#: The columns that compare a side's time with the baseline's time; the baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
@@ -81,7 +81,7 @@ class Comparison:
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """A unique suffix of each side for column names, by the name of the side."""
+        """For each side name, the unique suffix that marks the side's columns."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
@@ -102,9 +102,11 @@ class Comparison:
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or only parameters that vary by row.
+        """Return the names of the parameters to show as columns.
 
-        If only one row has differences, the parameters that vary between its sides are returned.
+        If `everything` is True, these are all parameters, otherwise the parameters that vary
+        between the rows with differences. If only one row has differences, these are the parameters
+        that vary between its sides.
         """
         return [
             name
@@ -113,7 +115,11 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and those in `USUAL` that differ by side."""
+        """Return the names of the figures to show.
+
+        If `everything` is True, these are all figures, otherwise the time, and the figures in
+        `USUAL` that differ between the sides of a row.
+        """
         if self.everything:
             return list(self.figures)
         return [
@@ -175,7 +181,7 @@ class Comparison:
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
-        """Return the column names of `rows` in machine-readable tables: one value per cell.
+        """Return the names of the columns of a machine-readable table, with one value per cell.
 
         A parameter that differs between the sides of a row has one column per side, such as
         ``segments_NAME`` for the side NAME. Further columns hold each side's values on the axes in
@@ -233,7 +239,7 @@ class Comparison:
         """Return the figures of a match as one line per side, the baseline first.
 
         A line has the parameters and figures of the side's run, its change relative to the
-        baseline, its gap, and whether it is the fastest run. If the run is not comparable with the
+        baseline, its gap, and whether the side is among the sides that `best` returns. If the run is not comparable with the
         baseline's run, a note states the reason.
         """
         best = self.best(match)
@@ -252,7 +258,10 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the names of the fastest comparable sides; empty unless their times differ."""
+        """Return the names of the fastest sides in a match, among those with comparable runs.
+
+        If all of these runs have the same time, the result is empty.
+        """
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
@@ -288,7 +297,8 @@ class Comparison:
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
-        # Numbers precede texts: a parameter's cell is text if the sides have different values.
+        # A cell of a parameter is text if the sides have different values. Numbers and texts cannot
+        # be compared, so all numbers precede all texts.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
@@ -309,7 +319,10 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The parameters without a column: the message units if runs are matched by segments."""
+        """The parameters without a column of their own, unless everything is shown.
+
+        If runs are matched by segments, this is the number of message units; otherwise none.
+        """
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -346,9 +359,9 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value in all rows as text.
+        """Return the value that a parameter has in all rows with differences, as text.
 
-        If the sides have different values, the text contains one value per side. The result is None
+        If no row has differences, all rows are considered. If the sides have different values, the text contains one value per side. The result is None
         if the runs of one side have different values.
         """
         values = []

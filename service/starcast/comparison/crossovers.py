@@ -133,7 +133,8 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
     """Select the crossovers of curves at their best numbers of segments.
 
-    They are sorted by panel and message size. Crossovers of closed forms only are omitted.
+    They are sorted by panel and message size. Crossovers that are not in the simulated times are
+    omitted.
     """
     best = [
         crossing

@@ -25,7 +25,7 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.topologies import as_topology, count_nodes
 
-#: The parameters that have the same value in all runs of a panel.
+#: The parameters that have the same value in all runs of a panel, unless ``across`` names them.
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"

@@ -53,9 +53,10 @@ class RunList(Table):
     """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns that have the same parameter or default in all rows.
+        """Return the table without columns that have the same value in all rows.
 
-        A note lists the omitted values that are not defaults.
+        Columns of figures are omitted only if this value is a default. A note lists the omitted
+        values that are not defaults.
         """
         columns = list(self.columns)
         shared = []
@@ -372,7 +373,8 @@ def _cases(table: PaperTable, runs: Iterable[Run]) -> list[Case]:
     """Return the distinct cases of runs (topology, message, machine), in order of first appearance.
 
     If the table has an `axis_with_1`, such as copies, the rows of every case also show the figures
-    for the value 1 on this axis. So cases with the value 1 are omitted if there are others.
+    for the value 1 on this axis. Cases with the value 1 are therefore omitted, unless all cases
+    have this value.
     """
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1

@@ -42,7 +42,8 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
-#: The maximum number of sides shown next to each other; more sides get one line each.
+#: The maximum number of sides that are shown next to each other in one line. If there are more, each
+#: side has its own line.
 MAX_ABREAST = 3
 #: Names, in `describe_pairing`, for the last parameter on which runs are paired.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
@@ -268,7 +269,7 @@ def _enumerate(names: Sequence[str]) -> str:
 def tell_crossovers(comparison: Comparison) -> list[str]:
     """Return one line per crossover between algorithms at their best numbers of segments.
 
-    If there are more than `_MAX_CROSSOVERS`, the last line states the number of the others.
+    If there are more than `_MAX_CROSSOVERS`, the last line states how many were omitted.
     """
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1

@@ -28,7 +28,7 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: Separates the names of the experiment and of the part in the name of a side that is only a part.
+#: If a side is a part of an experiment, this text separates the names of experiment and part.
 PART = "/"
 #: Separates the values of the sides in a text such as ``S5 | Q7``.
 EACH = " | "

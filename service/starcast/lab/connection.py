@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starcast.support.settings import Settings
     from starcast.topologies.networks import Network
 
-#: A reporter, or a function that receives messages and progress, line by line.
+#: A reporter, or a function that is called with each line of messages and progress.
 Progress = Reporter | Callable[[str], None]
 BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
@@ -471,8 +471,8 @@ class Administration(Connection):
 
         Both servers must be running and, without ``replace``, empty. The rows are compared with the
         checksums in the backup, and an older schema is upgraded. If the command fails or is killed
-        before this comparison has ended, PostgreSQL keeps its previous contents; afterwards,
-        ``starcast graph rebuild`` rebuilds the graph. No part of the file is executed, and no other
+        before this comparison has ended, PostgreSQL keeps its previous contents. If the command
+        fails later, run ``starcast graph rebuild`` to rebuild the graph. No part of the file is executed, and no other
         command can write to the stores meanwhile.
 
         Args:

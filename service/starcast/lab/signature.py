@@ -231,7 +231,7 @@ def read_spec(text: str) -> str:
         found = resolve(text)
     except InputError:
         raise
-    except StarcastError:  # without a store, there is no stored network
+    except StarcastError:  # PostgreSQL cannot be read, so the text is not treated as a name
         return text
     return found.spec if found else text
 
