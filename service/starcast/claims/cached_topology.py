@@ -229,7 +229,7 @@ class CachedTopology:
 
     @property
     def distance_sum(self) -> int:
-        """The sum of all distances from the identity."""
+        """The sum of the distances of all nodes from the identity (the node of rank 0)."""
         return int(self.distances().sum(dtype=np.int64))
 
     def roots(self, count: int = 4) -> tuple[int, ...]:

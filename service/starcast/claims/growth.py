@@ -18,8 +18,8 @@ import mpmath
 
 #: An exact number (int or Fraction), or an mpmath float of high precision.
 Number = Any
-#: A formula of a paper, as a function of n, or of counts such as the numbers of nodes and links of a
-#: network. Further arguments can be quantities such as the number M of messages.
+#: A formula of a paper, as a function of n, or of counts such as a network's numbers of nodes and
+#: links. Further arguments can be quantities such as the number M of messages.
 ClosedForm = Callable[..., Number]
 #: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))

@@ -150,7 +150,7 @@ def check_rows(
 
     Args:
         function: called with the `ClaimCheck` and the claim's value in ``rows``.
-        rows: the second argument of the function, such as a table cell, by claim id.
+        rows: for each claim id, the second argument of the function, such as a table cell.
         memory: estimate of the memory that each check needs.
 
     Raises:

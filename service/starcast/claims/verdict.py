@@ -62,8 +62,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim, derived from the evidence at sizes in the claim's scope."""
-    # Checks finish in any order, so sizes with equal sort keys are sorted in the order of the
-    # claim.
+    # Checks finish in any order, so sizes with equal sort keys are sorted in the order in which the
+    # claim lists them.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
     listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
     ordered = tuple(sorted(listed, key=lambda found: size_order(found.size)))

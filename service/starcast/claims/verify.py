@@ -25,8 +25,9 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 
     Args:
         claim_id: id of the claim, such as ``TS.L5``.
-        level: the sizes to verify: ``quick`` (takes seconds), ``full`` or ``deep``.
-        sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
+        level: the level that selects the topologies on which the claim is verified: ``quick``
+            (takes seconds), ``full`` or ``deep``.
+        sizes: specs of topologies that replace the level, such as ``["S4", "S5"]``.
 
     Returns:
         The verdict, with the smallest counterexample of a claim that fails.
@@ -198,10 +199,10 @@ def plan_pairs(
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: the sizes to verify. Sizes of the level ``deep`` that need too much memory are
-            omitted.
-        sizes: specs to verify instead of a level. A claim is verified only on the sizes that it is
-            about.
+        level: the level that selects the sizes of each claim. Sizes of the level ``deep`` that need
+            too much memory are omitted.
+        sizes: specs of topologies that replace the level. A claim is verified only on the sizes
+            that it is about.
 
     Raises:
         InputError: the level or a size is unknown, or none of the claims applies to a given size.
@@ -304,8 +305,8 @@ def verify_claims(
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: the sizes to verify: ``quick``, ``full`` or ``deep``.
-        sizes: specs to verify instead of a level.
+        level: the level that selects the sizes of each claim: ``quick``, ``full`` or ``deep``.
+        sizes: specs of topologies that replace the level.
         jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
         executor: executor that runs the checks (default: processes on this machine).

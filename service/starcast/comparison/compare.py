@@ -31,7 +31,7 @@ from starcast.support.vocabulary import PairedBy
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns that compare a side's time with the baseline's time; the baseline has no such columns.
+#: Columns that compare a side's time with the baseline's time. The baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
@@ -70,7 +70,7 @@ class Comparison:
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
-        """The matches in which a figure differs or a run is not comparable."""
+        """The matches (rows) in which a figure differs between runs, or a run is not comparable."""
         return tuple(match for match in self.matches if match.differs())
 
     @cached_property
@@ -217,7 +217,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes to add to ``across`` to make more runs in the same row comparable."""
+        """Return the axes whose addition to ``across`` makes more runs in the same row comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -232,15 +232,15 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per match: exact figures, changes in time, gaps, and the best sides."""
+        """Return one row per shown match: exact figures, changes in time, gaps and the best sides."""
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
         """Return the figures of a match as one line per side, the baseline first.
 
         A line has the parameters and figures of the side's run, its change relative to the
-        baseline, its gap, and whether the side is among the sides that `best` returns. If the run is not comparable with the
-        baseline's run, a note states the reason.
+        baseline, its gap, and whether `best` returns the side. If the run is not comparable with
+        the baseline's run, a note states the reason.
         """
         best = self.best(match)
         return [
@@ -361,8 +361,9 @@ class Comparison:
     def _common(self, parameter: str) -> str | None:
         """Return the value that a parameter has in all rows with differences, as text.
 
-        If no row has differences, all rows are considered. If the sides have different values, the text contains one value per side. The result is None
-        if the runs of one side have different values.
+        If no row has differences, all rows are considered. If the sides have different values, the
+        text contains one value per side. The result is None if the runs of one side have different
+        values.
         """
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):

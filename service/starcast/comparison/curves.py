@@ -112,7 +112,7 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return a curve of only the runs with the given number of segments."""
+        """Return the curve that contains only the runs with the given number of segments."""
         return self._by_segments[segments]
 
     @property
@@ -232,7 +232,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points of a curve, keyed by their number of segments.
+    """Return the line through two points of a curve, in a dict by its number of segments.
 
     The result is None if the runs of the points have different numbers of segments, or if the time
     is not linear between the points.
@@ -258,8 +258,8 @@ def panels(comparison: Comparison) -> list[Panel]:
     Runs without figures, and runs that do not deliver all units, are omitted.
     """
     across = comparison.across
-    #: Runs by their values on `AXES`, by their values on the axes in ``across`` and on `PARTS` (a
-    #: part), and by the name of their side.
+    #: The runs, grouped by their values on `AXES`, then by their values on the axes in ``across``
+    #: and on `PARTS` (called a part), and then by side.
     questions: dict[_Key, dict[_Key, dict[str, list[Run]]]] = {}
     for side in comparison.sides:
         for run in side.runs:
@@ -301,13 +301,14 @@ def panels(comparison: Comparison) -> list[Panel]:
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     """Select runs for the plots of links used, and return panels with these runs as `profiled`.
 
-    No runs are selected in a panel whose schedules are all plotted in panels that are handled
-    before it.
-
     For each curve, the fastest run is selected at the largest size that all curves of the panel
-    have, or at the curve's own largest size if no size is common. A schedule does not depend on
-    message_bytes, t_s, t_c and faults. Faults only remove some of the links used, so panels without
-    faults are preferred. Curves whose network has an unknown size are omitted.
+    have, or at the curve's own largest size if no size is common. Curves whose network has an
+    unknown size are omitted.
+
+    A schedule does not depend on message_bytes, t_s, t_c and faults, so several panels can have the
+    same schedules. If all schedules of a panel are already plotted for other panels, no runs are
+    selected in this panel. Panels without faults come first, because faults only remove some of
+    the links used.
     """
     selected = list(every)
     seen: set[_Key] = set()

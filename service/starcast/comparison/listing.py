@@ -55,8 +55,8 @@ class RunList(Table):
     def readable(self) -> Table:
         """Return the table without columns that have the same value in all rows.
 
-        Columns of figures are omitted only if this value is a default. A note lists the omitted
-        values that are not defaults.
+        Columns other than parameters are omitted only if this value is a default. A note lists the
+        omitted values that are not defaults.
         """
         columns = list(self.columns)
         shared = []
@@ -157,7 +157,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 
 
 def list_grid(side: Side) -> Table:
-    """List the runs of an experiment in the order of its points.
+    """List the runs of an experiment in the order of the points of its grid.
 
     The table's note states the number of missing runs.
     """
@@ -167,7 +167,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit if the table is too wide; errors of runs are always shown."""
+    """Return the columns that may be omitted; errors, if there are any, are always shown."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 

@@ -81,13 +81,13 @@ class Match:
         return (present.pop(),) if len(present) == 1 else values
 
     def differs(self) -> bool:
-        """Return whether any figure differs or any run is not comparable."""
+        """Return whether a figure differs between the runs, or a run is not comparable."""
         figures = {tuple(figure(run, name) for name in (*FIGURES, MISSING)) for run in self.runs}
         return len(figures) > 1 or any(self.reasons)
 
 
 def count_unmatched(matches: Iterable[Match]) -> int:
-    """Return the number of matches in which a side has no run."""
+    """Return the number of matches (rows of a comparison) in which a side has no run."""
     return sum(None in match.runs for match in matches)
 
 
@@ -135,9 +135,9 @@ def find_matches(
     """Return the rows of a comparison, sorted by the number of nodes and then by the parameters.
 
     If several runs of a side have equal parameters and figures, only the first of them is used.
-    Every other run of every side is in at least one row. The first side is the baseline. Runs are matched first on the
-    axes ``across``, on which they may differ, and last on the parameter ``by``, which is
-    `MESSAGE_UNITS` or `SEGMENTS`.
+    Every other run of every side is in at least one row. The first side is the baseline. Runs are
+    matched first on the axes ``across``, on which they may differ, and last on the parameter
+    ``by``, which is `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -317,7 +317,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return the reason why a run and its partner are not comparable, or None."""
+        """Return the reason why a run and its partner are not comparable; None if they are."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)
@@ -370,7 +370,7 @@ def _divide_into_rows(
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
     There is a row for each partner. From each side other than the partner's, this row contains only
-    the run that is most similar to the partner, because rows for all combinations would be too many.
+    the run that is most similar to the partner, because all combinations would be too many rows.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):

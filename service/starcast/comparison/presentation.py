@@ -42,10 +42,10 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
-#: The maximum number of sides that are shown next to each other in one line. If there are more, each
-#: side has its own line.
+#: The maximum number of sides that are shown next to each other in one line. If there are more
+#: sides, each side has its own line.
 MAX_ABREAST = 3
-#: Names, in `describe_pairing`, for the last parameter on which runs are paired.
+#: Descriptions, for `describe_pairing`, of the parameters that can be the last in pairing runs.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
 #: Columns that a table in LaTeX omits if it is too wide, in this order.
 _DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
@@ -227,8 +227,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if a side has no run in most rows, and if pairing by segments would leave
-    fewer such rows.
+    The advice is given if most rows lack a run of some side, and if fewer rows would do so when
+    runs are paired by segments.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
@@ -338,7 +338,7 @@ def describe_latex(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(column: str) -> int:
-    """Return the position in `_DISPENSABLE` of a column's name without suffix; -1 if missing."""
+    """Return the position of a column's kind, such as ``gap``, in `_DISPENSABLE`; -1 if absent."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 

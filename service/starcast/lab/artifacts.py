@@ -193,7 +193,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with the given id, either loaded from its file or built from the id."""
+        """Load the forest with the given id from PostgreSQL or, if it is not stored, build it."""
         from starcast.ingest.artifacts import artifact_from_id
 
         name = self._spell(forest_id)
@@ -240,9 +240,11 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: no artifact with this id is stored.
             RejectedError: forests or schedules depend on the artifact, and ``cascade`` is not
-                given; or the artifact is a network that is not in Neo4j, and a stored run or record
-                uses it.
+                given; the artifact is a network that is not in Neo4j, and a stored run or record
+                uses it; or ``method`` is import, which would delete data of other applications.
             BusyError: another process is changing the stores.
+            InputError: ``method`` is import, but Neo4j is not the embedded one.
+            LimitError: ``method`` is import, but there are too many rows or too little disk space.
         """
         from starcast.ingest import drop
 
@@ -347,7 +349,7 @@ class Artifacts(Connection):
 
         if name is not None and not is_network_file(network):
             raise InputError(
-                f"'{network}' is not a file, so it cannot get the name '{name}'",
+                f"the name '{name}' cannot be given to '{network}', which is not a file",
                 hint="specify a file; in Python, use starcast.network(links, name=...)",
             )
         found: Topology = (

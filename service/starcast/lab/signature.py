@@ -136,8 +136,8 @@ def as_list(name: str, values: Any, types: tuple[type, ...], noun: str) -> list[
     Args:
         name: the name of the argument, for messages.
         values: a value, or an iterable of values.
-        types: the types of a value.
-        noun: noun phrase for a value, with its article, for messages.
+        types: the permitted types of a value.
+        noun: noun phrase for a value, for messages, such as "a construction".
 
     Raises:
         InputError: a value has another type.
