@@ -217,7 +217,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes whose addition to ``across`` makes more runs in the same row comparable."""
+        """Return the axes that, added to ``across``, make more runs in the same row comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -232,7 +232,7 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per shown match: exact figures, changes in time, gaps and the best sides."""
+        """Return a row per shown match: exact figures, changes in time, gaps and the best sides."""
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:

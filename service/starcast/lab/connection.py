@@ -255,7 +255,7 @@ class Connection:
             return load_network(session, spec_or_name)
 
     def _find_outage(self) -> UnavailableError | None:
-        """Return an error if the embedded PostgreSQL is not running; None if PostgreSQL can be used.
+        """Return an error if the embedded PostgreSQL is not running, or None if it can be used.
 
         Raises:
             UnavailableError: a server that the settings name cannot be reached, or the lab is
@@ -488,7 +488,8 @@ class Administration(Connection):
 
         Raises:
             BusyError: another process is writing to the stores; nothing was changed.
-            InputError: the file is not a complete backup; nothing was changed.
+            InputError: the file is not a complete backup, and nothing was changed; or a plug-in
+                that defines an artifact is not loaded, and only PostgreSQL was restored.
             RejectedError: a store is not empty, or the restored rows differ from the checksums in
                 the backup; nothing was changed.
             UnavailableError: a server is not running. If the rows were already restored, the
