@@ -257,8 +257,8 @@ class CachedTopology:
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
         """Return the port from each node of ``tail`` to the corresponding node of ``head``.
 
-        Both arrays contain ranks and broadcast to the shape of the result. The port is 0 for a pair
-        of nodes that are not neighbours.
+        Both arrays contain ranks; NumPy broadcasts them to the shape of the result. The port is 0
+        for a pair of nodes that are not neighbours.
         """
         ports = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):

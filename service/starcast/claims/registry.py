@@ -205,7 +205,7 @@ Choices = (
 
 
 class Execution(NamedTuple):
-    """A schedule with its simulation without faults."""
+    """A schedule, and its simulation without faults."""
 
     schedule: Schedule
     simulation: Simulation
@@ -263,7 +263,7 @@ def execute(
 def forests(
     construction: str, *, roots: int | None = 1, **arguments: ArgumentValue
 ) -> Provider[Forest]:
-    """Return a provider that yields the forest of a construction at each sample root.
+    """Return a provider that yields one forest of a construction for each sample root.
 
     Args:
         construction: name of the construction.
@@ -287,7 +287,7 @@ def executions(
     roots: int | None = 1,
     **arguments: Choices,
 ) -> Provider[Execution]:
-    """Return a provider that yields executions of an algorithm at each sample root.
+    """Return a provider that yields executions of an algorithm for each sample root.
 
     Each schedule is executed by `ClaimCheck.execute`, which records whether the schedule is valid.
 

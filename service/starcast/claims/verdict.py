@@ -90,7 +90,7 @@ def in_scope(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
-    """Return the evidence of each claim, by claim id."""
+    """Group evidence by claim id."""
     groups: dict[str, list[Evidence]] = {}
     for each in evidence:
         groups.setdefault(each.claim, []).append(each)
@@ -98,7 +98,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Return the asides in evidence, by kind and words, as lists of pairs (size, aside)."""
+    """Group the asides in evidence by kind and words; each is listed as a pair (size, aside)."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:

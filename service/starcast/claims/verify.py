@@ -55,11 +55,11 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 def run_check(
     claim: Claim, spec: str, objects: ObjectCache, recorder: type[ClaimCheck] = ClaimCheck
 ) -> Evidence:
-    """Return the evidence of a claim at one size.
+    """Run the check of a claim on one topology, and return the evidence.
 
     Args:
         claim: a claim with a check.
-        spec: the topology.
+        spec: the spec of the topology.
         objects: cache for the objects that the check uses.
         recorder: class of the recorder that is passed to the check.
 
@@ -195,7 +195,7 @@ class Task:
 def plan_pairs(
     claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None
 ) -> tuple[Pair, ...]:
-    """Return the pairs of a claim and a size to verify, in the order of the given claims.
+    """Return the pairs (claim, spec) to verify, in the order of the given claims.
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
@@ -242,7 +242,7 @@ def run_tasks(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> list[Evidence]:
-    """Return the evidence of all tasks, in the order in which the tasks finish.
+    """Run tasks, and return their evidence in the order in which the tasks finish.
 
     Args:
         tasks: the result of `plan_tasks`.
@@ -283,7 +283,7 @@ def _run_in_worker(plugin_names: tuple[str, ...], task: Task) -> tuple[Evidence,
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
-    """Return the evidence of the claims of a task, verified with one shared object cache.
+    """Verify the claims of a task with one shared object cache, and return their evidence.
 
     Raises:
         LimitError: memory was exhausted.

@@ -75,7 +75,10 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The names of the compared figures; ``missing`` is included only if a run has faults."""
+        """The names of the compared figures.
+
+        The number of undelivered units, ``missing``, is included only if a run has faults.
+        """
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
@@ -312,7 +315,7 @@ class Comparison:
         return [*self.complete.columns(), *each, *values, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return each side's change in time, this change in per cent, and the verdict."""
+        """Return, for each side, the change in time, absolute and in per cent, and the verdict."""
         sides = zip(match.runs, match.reasons, strict=True)
         _, *others = [_judge(match.runs[0], run, reason) for run, reason in sides]
         return [(None, None, "baseline"), *others]

@@ -174,7 +174,7 @@ def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def exact_text(m: Fraction) -> str:
-    """Return a number of bytes as text: ``1536``, or ``24000/7`` with an approximation."""
+    """Return a number of bytes as text; a fraction is followed by its approximate value."""
     return str(m) if m.denominator == 1 else f"{m} ≈ {format_value(float(m))}"
 
 

@@ -243,7 +243,10 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values on the axes in `AXES` as text, without a default root or empty faults."""
+    """Return the values on the axes in `AXES` as text.
+
+    The root is omitted if it is the default, and the faults are omitted if there are none.
+    """
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
@@ -367,7 +370,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
-    """Return the sizes, segments and figures of runs; two sides agree if these are equal."""
+    """Return the sizes, segments and figures of runs, to detect sides with equal runs."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

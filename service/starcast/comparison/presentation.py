@@ -363,7 +363,7 @@ _TEMPLATE = "compare.html.j2"
 
 
 def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return a comparison as one JSON object, with everything that a page shows.
+    """Return a comparison as one JSON object, with all data that the comparison page shows.
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
@@ -397,7 +397,7 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return the variables of the page template; `describe` explains the arguments."""
+    """Return the template variables of the comparison page; `describe` explains the arguments."""
     layout = lay_out(comparison.with_short_names())
     described = describe(comparison, profiles)
     return {
@@ -428,7 +428,7 @@ def render_file(comparison: Comparison, profiles: Profiles) -> str:
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return a title: the common experiment, if any, and the names or the number of the sides."""
+    """Return a comparison's title: its common experiment, if any, and its sides or their number."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"

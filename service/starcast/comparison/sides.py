@@ -39,7 +39,7 @@ Conditions = Mapping[str, frozenset[str]]
 def load_sides(
     session: Session, names: Iterable[str], conditions: Conditions, reporter: Reporter
 ) -> list[Side]:
-    """Return experiments, or single runs given by number, as sides with the selected runs.
+    """Return experiments, or single runs given by number, as the sides of a comparison.
 
     Args:
         session: a session of the database.
@@ -299,7 +299,7 @@ def _endpoints(topology: Topology) -> str:
 
 
 def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the axes in ``across``, by axis; None for a side without runs.
+    """Return a side's values on the axes in ``across``, by axis; all None if it has no runs.
 
     If the topology is among the axes, the result also contains the side's network sizes that are
     listed in `SIZES`.
