@@ -235,7 +235,7 @@ class CachedTopology:
     def roots(self, count: int = 4) -> tuple[int, ...]:
         """Return sample roots: all nodes of a small topology, otherwise ``count`` nodes.
 
-        The sample contains the identity, the last node and ``count - 2`` random nodes.
+        These ``count`` nodes (at least 2) are the identity, the last node and random nodes.
         """
         if self.nodes <= _ALL_ROOTS:
             return tuple(range(self.nodes))

@@ -154,7 +154,8 @@ def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
 def is_degenerate(spec: str) -> bool:
     """Return whether a topology is an extreme case.
 
-    Extreme cases are S_n with n <= 3, S_{n,k} with k = 1 or k = n-1, and Q_n with n <= 2.
+    Extreme cases are S_n with n <= 3, S_{n,k} with k = 1 or k = n-1, and topologies of other
+    families, such as Q_n, with n <= 2.
     """
     size = topology(spec)
     if size.family == "nk-star":

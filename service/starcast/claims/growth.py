@@ -96,7 +96,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exactly if its denominator is below 1000, else with four digits."""
+    """Return a number as text: exact if the denominator is below 1000, else with four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

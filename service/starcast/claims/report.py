@@ -286,8 +286,8 @@ def list_claims(
         if verdict is None or (found is not None and found.verdict == verdict):
             row = {**claim_row(claim), **verdict_row(found), "run": run and run.id}
             rows.append(row | ({"detail": OUTDATED} if run and found is None else {}))
-    # These columns are omitted if the terminal is narrow. The statement is one of them, because the
-    # notation contains the same formulas.
+    # These columns may be omitted if the terminal is narrow. The statement is one of them, because
+    # the notation contains the same formulas.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     outdated = [row["id"] for row in rows if row.get("detail") == OUTDATED]
     note = f"{', '.join(outdated)}: {OUTDATED}" if outdated else ""

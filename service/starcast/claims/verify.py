@@ -130,7 +130,7 @@ def applies_to(claim: Claim, spec: str) -> bool:
     """Return whether a claim is about a topology.
 
     A claim is about the sizes that it lists. If its levels list different sizes, it is also about
-    larger sizes of the same family.
+    all topologies of the same family that are larger than the listed ones.
 
     Raises:
         InputError: the spec does not name a topology.

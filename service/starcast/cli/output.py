@@ -192,7 +192,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns to show: optional columns are removed, in order, until all others fit.
+    """Remove optional columns, in order, while the table is too wide; return the other columns.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.

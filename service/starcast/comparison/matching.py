@@ -120,8 +120,8 @@ def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
 def gap(run: Run | None) -> Fraction | None:
     """Return a run's simulated time divided by the lower bound.
 
-    The result is None if there is no time, if the bound is 0, or if units are missing, because
-    the bound applies to complete delivery only.
+    The result is None if the time or the bound is missing or the bound is 0. The result is also
+    None if units are missing, because the bound applies only to the delivery of all units.
     """
     if run is None or run.missing:
         return None

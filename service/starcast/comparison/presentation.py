@@ -297,7 +297,10 @@ def tell_commands(comparison: Comparison) -> list[str]:
 
 
 def legend(comparison: Comparison, shown: Comparison) -> list[str]:
-    """Return lines with the full names of renamed sides, and with the networks if they differ."""
+    """Return lines with the full names of renamed sides, and with the compared networks.
+
+    The networks are included only if ``across`` names the topology.
+    """
     renamed = [
         f"{short.name} = {side.name}"
         for short, side in zip(shown.sides, comparison.sides, strict=True)
@@ -439,7 +442,8 @@ def title_of(comparison: Comparison) -> str:
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
     """Return, for each side, the algorithms, networks, number of runs, and counts of verdicts.
 
-    The number ``best`` counts the rows in which the side has the minimum time.
+    The number ``best`` counts the rows in which the side has the minimum time. The counts of
+    verdicts are None for the baseline.
     """
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches

@@ -136,7 +136,7 @@ def describe_forest(forest: str | Forest) -> dict[str, Any]:
 
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
-    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 for the root."""
+    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 for no parent."""
     return find_forest(forest).parent_port
 
 

@@ -194,7 +194,7 @@ def show_forest(
 
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 without a parent."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 for no parent."""
     return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 
