@@ -437,7 +437,7 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and add to PostgreSQL those that improve on its records.
+        """Verify all records, and store those that improve on the records in PostgreSQL.
 
         The result of checking the bound is stored with each record. The result is "verified", "not
         made again" if the proof was not regenerated, or "not checked" if no proof is known, but two
@@ -450,7 +450,7 @@ class Records(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The number of verified records (``records``), and the number of newly stored records
+            The number of all records (``records``), and the number of newly stored records
             (``stored``).
 
         Raises:

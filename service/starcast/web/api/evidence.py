@@ -72,7 +72,10 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. If no verdict is stored, the claim is first checked on small topologies."""
+    """Show a claim. If no verdict is stored, the claim is first checked on small topologies.
+
+    A conjunction of claims is not checked.
+    """
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
