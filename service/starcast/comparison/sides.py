@@ -254,14 +254,15 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
     """Return the axes in ``across``, without repetition, in the order of `QUESTION`.
 
     Raises:
-        InputError: an axis is unknown, or compared runs cannot differ on it.
+        InputError: an axis is unknown, compared runs cannot differ on it, or they may always differ
+            on it.
     """
     named = set(axes)
     for axis in sorted(named - set(ALLOWED_ACROSS)):
         hint = f"choose among {', '.join(ALLOWED_ACROSS)}"
         if axis in CHOICE:
             raise InputError(
-                f"{axis} need not be named, because compared runs may always differ in {axis}",
+                f"`across` need not name {axis}, because compared runs may always differ in {axis}",
                 hint=f"omit {axis}, or {hint}",
             )
         if axis in AXES and AXES[axis].why_not_across:
