@@ -27,8 +27,8 @@ from starcast.trees.model import Forest
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 #: A value of a counterexample, as it is stored in JSON.
 Plain = bool | int | str
-#: A counterexample, which is the place where a comparison fails, such as ``tree`` and ``node``,
-#: with the measured value as ``found`` and the stated value as ``stated``.
+#: A counterexample. Keys such as ``tree`` and ``node`` give the place where a comparison fails,
+#: ``found`` is the measured value, and ``stated`` is the stated value.
 Place = Mapping[str, Plain]
 #: Recorded as the stated value if a claim states an order of growth.
 BOUNDED = "bounded"

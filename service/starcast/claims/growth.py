@@ -21,7 +21,8 @@ Number = Any
 #: A formula of a paper, as a function of n, or of counts such as a network's numbers of nodes and
 #: links. Further arguments can be quantities such as the number M of messages.
 ClosedForm = Callable[..., Number]
-#: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
+#: The values of n for `find_order`: 2^64, 2^128 and 2^256. For such large n, terms of lower order
+#: are too small to change exponents that are rounded to multiples of one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
 #: Factorials, sums and counts are exact up to this n; for larger n they have 120 digits.

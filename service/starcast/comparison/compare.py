@@ -27,7 +27,8 @@ from starcast.support.runs import FIGURES, Run
 from starcast.support.text import letter
 from starcast.support.vocabulary import PairedBy
 
-#: The figures (costs and counts of a run) that a comparison shows by default.
+#: The figures (costs and counts of a run) that a comparison can show by default. The time is always
+#: shown, the other figures only if they differ between sides.
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
@@ -397,8 +398,8 @@ def compare(
             segments per tree. If the two are equal in all runs, ``segments`` is used.
 
     Raises:
-        InputError: there are fewer than two sides after splitting, compared runs cannot differ on
-            an axis of ``across``, or ``by`` is unknown.
+        InputError: there are fewer than two sides after splitting, ``across`` contains an axis that
+            is not in `ALLOWED_ACROSS`, or ``by`` is unknown.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_across(across)
