@@ -69,7 +69,7 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the simulation of a schedule under the given faults, without faults by default.
+        """Return the simulation of a schedule with the given faults (default: no faults).
 
         The simulation is cached only if the schedule is in this cache.
         """

@@ -177,7 +177,10 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Complete the last item of a comma-separated list of schedules: ``collective:algorithm``."""
+    """Complete the last item in a list of schedules, such as ``alltoall:exact``.
+
+    The items are separated by commas.
+    """
     from starcast.collectives.algorithm import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())

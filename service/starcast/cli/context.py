@@ -108,7 +108,7 @@ def load_plugins(ctx: typer.Context) -> None:
 
 
 def first_symbol(ctx: typer.Context) -> int:
-    """Return the setting ``labels``, the first symbol of node labels: 0 or 1.
+    """Return the first symbol of node labels, 0 or 1, from the setting ``labels``.
 
     Raises:
         InputError: a setting is invalid.

@@ -75,7 +75,7 @@ def emit(
     label: str | None = None,
     spare: Sequence[str] = (),
 ) -> None:
-    """Write rows to stdout.
+    """Write rows to stdout in the given format.
 
     Args:
         rows: the rows; missing values are left empty.

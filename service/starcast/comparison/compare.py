@@ -202,7 +202,7 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def columns_across(self) -> list[str]:
-        """Return the names of each side's columns for the axes in ``across``.
+        """For each side, return the names of the columns for the axes in ``across``.
 
         If the topology is among these axes, the columns include the nodes, degree and links of the
         side's network.

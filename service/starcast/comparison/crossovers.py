@@ -111,7 +111,7 @@ class Crossing:
 
 
 def find_crossovers(panel: Panel) -> list[Crossing]:
-    """Return all crossovers within the stored message sizes of a panel.
+    """Return all crossovers of a panel's curves within the range of stored message sizes.
 
     Each pair of curves is compared in two ways: with each curve at its best number of segments,
     and at every number of segments that both curves have.

@@ -193,7 +193,7 @@ class Panel:
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the times for start-ups and for bytes as lines; their maximum is the lower bound.
+        """Return the times for start-ups and for bytes as two lines; their maximum is the bound.
 
         The lines are those of the run with the lowest bound, because runs with more copies have a
         higher bound. The result is None if there is no bound for a message above 0 bytes.

@@ -46,9 +46,10 @@ FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.P
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker process, where the function can find the network by its spec.
+    """Call a function in this worker process, and return its result.
 
-    Unpickling the argument ``_network`` registers the network in the worker process.
+    Unpickling the argument ``_network`` registers the network in this process, so that the function
+    can find the network by its spec.
     """
     return function()
 
