@@ -150,7 +150,7 @@ REFUSED = {
         "ingest S5 --ports many": "many",
         "compare ours --across speed": "'speed' is not an axis of a comparison",
         "compare ours --across message_bytes": "cannot differ in message_bytes",
-        "compare ours --across algorithm": "algorithm need not be named",
+        "compare ours --across algorithm": "--across need not name algorithm",
         "compare ours --where topology": "'topology' is not a valid condition",
         "compare ours --where speed=1": "'speed' cannot be used in a condition",
         "compare ours --plot plot.gif": "must end in .svg, .pdf or .png: plot.gif",

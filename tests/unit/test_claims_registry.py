@@ -86,7 +86,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
          ":12: claim MINE.X1: "),
         ("deep = 6", 'deep = 6, omit = ["S4,9"]', ":12: claim MINE.X1: "),
         ("deep = 6", 'deep = 6, beyond = ["S4"]',
-         ":12: claim MINE.X1: the size S4 is both within and beyond the claim"),
+         ":12: claim MINE.X1: the size S4 is both within and beyond the scope of the claim"),
         ("deep = 6", "deep = 6, least = 5", ":12: claim MINE.X1: the level quick has no sizes"),
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],

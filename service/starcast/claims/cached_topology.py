@@ -69,7 +69,7 @@ class ObjectCache:
         return cast("Object", self._objects[full_key])
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
-        """Return the simulation of a schedule under the given faults, without faults by default.
+        """Return the simulation of a schedule with the given faults (default: no faults).
 
         The simulation is cached only if the schedule is in this cache.
         """
@@ -147,9 +147,9 @@ class CachedTopology:
 
     @property
     def links(self) -> tuple[NDArray[np.integer], Ranks]:
-        """Ranks of the tails and heads of all directed links.
+        """The ranks of the tails and the heads of all directed links.
 
-        The two arrays broadcast to ``[nodes, ports]``.
+        By NumPy broadcasting, both arrays have the shape ``[nodes, ports]``.
         """
         return self.ranks[:, None], self.neighbours.T
 
@@ -221,20 +221,21 @@ class CachedTopology:
     def diameter(self) -> int:
         """The largest distance between two endpoints, found by breadth-first searches."""
         if self.topology.has_translations:
-            # From every node, the largest distance is the same.
+            # A translation maps the root to any other node and keeps distances, so the largest
+            # distance is the same from all nodes.
             return int(self.distances().max())
         endpoints = range(self.topology.endpoints)
         return max(int(search(self.neighbours, node)[endpoints].max()) for node in endpoints)
 
     @property
     def distance_sum(self) -> int:
-        """The sum of all distances from the identity."""
+        """The sum of the distances of all nodes from the identity (the node of rank 0)."""
         return int(self.distances().sum(dtype=np.int64))
 
     def roots(self, count: int = 4) -> tuple[int, ...]:
         """Return sample roots: all nodes of a small topology, otherwise ``count`` nodes.
 
-        The sample contains the identity, the last node and ``count - 2`` random nodes.
+        These ``count`` nodes (at least 2) are the identity, the last node and random nodes.
         """
         if self.nodes <= _ALL_ROOTS:
             return tuple(range(self.nodes))
@@ -256,8 +257,8 @@ class CachedTopology:
     def ports_between(self, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
         """Return the port from each node of ``tail`` to the corresponding node of ``head``.
 
-        Both arrays contain ranks and broadcast to the shape of the result. The port is 0 for a pair
-        of nodes that are not neighbours.
+        Both arrays contain ranks; NumPy broadcasts them to the shape of the result. The port is 0
+        for a pair of nodes that are not neighbours.
         """
         ports = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
         for port, neighbours in zip(self.ports, self.neighbours, strict=True):

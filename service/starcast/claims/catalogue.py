@@ -16,8 +16,8 @@ from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
-#: Topology families of claims, each with the smallest n that claims usually cover, and the spec
-#: just below this n, on which claims are verified too (see `Sizes.beyond`).
+#: For each topology family, the smallest n that claims usually cover, and the spec of the topology
+#: with the next smaller n. By default, claims are also verified on this topology (`Sizes.beyond`).
 FAMILIES: Mapping[str, tuple[int, str]] = {
     "star": (3, "S2"),
     "nk-star": (3, "S2,1"),
@@ -92,8 +92,8 @@ def family_sizes(
         full: largest n for the level ``full``; ``quick`` if that is larger.
         deep: largest n for the level ``deep``; the n for ``full`` if that is larger.
         least: smallest n (default: 3; 2 for hypercubes).
-        beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1; none if ``least``
-            includes this size).
+        beyond: sizes outside the scope of the claim. The default is S2, S2,1 or Q1, depending on
+            the family, or no size if the claim covers this size because of ``least``.
         omit: sizes to omit, such as ``S7,5``.
 
     Example:
@@ -154,7 +154,8 @@ def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
 def is_degenerate(spec: str) -> bool:
     """Return whether a topology is an extreme case.
 
-    Extreme cases are S_n with n <= 3, S_{n,k} with k = 1 or k = n-1, and Q_n with n <= 2.
+    Extreme cases are S_n with n <= 3, S_{n,k} with k = 1 or k = n-1, and topologies of other
+    families, such as Q_n, with n <= 2.
     """
     size = topology(spec)
     if size.family == "nk-star":
@@ -257,7 +258,7 @@ def claims() -> dict[str, Claim]:
 def faults() -> dict[str, StarcastError]:
     """Return the error of each invalid installed pack, by the pack's folder or module.
 
-    Invalid packs are omitted.
+    The claims of invalid packs are not loaded.
     """
     return {**packs.faults, **_load(packs.loaded(), with_checks=False).faults}
 
@@ -359,7 +360,7 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     Raises:
         InputError: the notation or the sizes are missing, the sizes do not have one of the
             permitted forms, a size does not name a topology, a size is both within and beyond the
-            claim, or the level quick has no sizes.
+            scope of the claim, or the level quick has no sizes.
     """
     given = entry.sizes
     if entry.conjunction:
@@ -396,10 +397,10 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         sizes = family_sizes(**given.model_dump(exclude={"only"}))
     for spec in (*sizes.beyond, *sizes.deep, *given.omit):
         topology(spec)
-        # The verdict would not depend on a size that is listed by mistake as beyond the claim.
+        # Sizes in `beyond` do not affect the verdict, so a size must not be there by mistake.
         if spec in sizes.beyond and spec in sizes.deep:
             raise InputError(
-                f"the size {spec} is both within and beyond the claim",
+                f"the size {spec} is both within and beyond the scope of the claim",
                 hint=f"remove {spec} from `beyond`, or from the other sizes",
             )
     if not sizes.quick:
@@ -453,7 +454,7 @@ def find_claim(claim_id: str) -> Claim:
 
 
 def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
-    """Return claims by id, by paper (``TS``) or by the prefix of their ids (``NK.Tab1``).
+    """Return the claims with the given ids, or whose ids begin with the given prefixes.
 
     Args:
         names: ids, each of which selects a single claim, or prefixes of ids, such as ``TS`` or

@@ -27,8 +27,8 @@ from starcast.trees.model import Forest
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 #: A value of a counterexample, as it is stored in JSON.
 Plain = bool | int | str
-#: A counterexample, which is the place where a comparison fails, such as ``tree`` and ``node``,
-#: with the measured value as ``found`` and the stated value as ``stated``.
+#: A counterexample. Keys such as ``tree`` and ``node`` give the place where a comparison fails,
+#: ``found`` is the measured value, and ``stated`` is the stated value.
 Place = Mapping[str, Plain]
 #: Recorded as the stated value if a claim states an order of growth.
 BOUNDED = "bounded"
@@ -116,8 +116,8 @@ _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 _RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
-#: Maximum number of values that a finding lists. Of more integers or floats, a finding states only
-#: the smallest and the largest.
+#: Maximum number of values that a finding lists. If there are more integers or floats, the finding
+#: states only the smallest and the largest value.
 _LISTED_VALUES = 12
 #: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
 #: a huge n.
@@ -444,8 +444,8 @@ def _plain(value: Any) -> Plain:
 def _summary(values: NDArray[Any]) -> str:
     """Return the measured values as text.
 
-    Of more than `_LISTED_VALUES` integers or floats, only the smallest and the largest are listed;
-    of that many other values, only the first.
+    If there are more than `_LISTED_VALUES` integers or floats, only the smallest and the largest
+    are listed. Of other values, at most the first `_LISTED_VALUES` different ones are listed.
     """
     flat = values.ravel()
     if not len(flat):

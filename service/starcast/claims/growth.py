@@ -18,9 +18,11 @@ import mpmath
 
 #: An exact number (int or Fraction), or an mpmath float of high precision.
 Number = Any
-#: A formula of a paper, as a function of n or of a network's counts, and of amounts such as M.
+#: A formula of a paper, as a function of n, or of counts such as a network's numbers of nodes and
+#: links. Further arguments can be quantities such as the number M of messages.
 ClosedForm = Callable[..., Number]
-#: The values 2^64, 2^128 and 2^256 of n, so large that 1/log n is much smaller than one half.
+#: The values of n for `find_order`: 2^64, 2^128 and 2^256. For such large n, terms of lower order
+#: are too small to change exponents that are rounded to multiples of one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
 #: Factorials, sums and counts are exact up to this n; for larger n they have 120 digits.
@@ -95,7 +97,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exactly if its denominator is below 1000, else with four digits."""
+    """Return a number as text: exact if the denominator is below 1000, else with four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

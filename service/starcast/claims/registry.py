@@ -34,10 +34,11 @@ class Memory:
     """The memory that a check needs, estimated by one rule: ``bytes * degree**power`` per node.
 
     Attributes:
-        bytes: bytes per directed link (for power 1); the default allows for a few arrays over all
-            links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
-        power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
-            rows as there are ports, 0 if the degree does not matter.
+        bytes: the factor of the rule. For power 1, it is the number of bytes per directed link; the
+            default allows for a few arrays over all links. A row of a schedule takes
+            `starcast.collectives.model.BYTES_PER_ROW` bytes.
+        power: exponent of the degree. Use 1 for data per link, 2 if every link has as many schedule
+            rows as a node has ports, and 0 if the degree does not matter.
         of_pairs: function that is called with a topology, and returns whether the rule gives the
             bytes per pair of nodes instead of per node. Pairs are needed, for example, for a
             schedule with the rows of all sources.
@@ -84,8 +85,8 @@ class RegisteredCheck:
     origin: Origin
 
 
-#: The attribute of a module that contains its checks. A module that is imported again does not have
-#: this attribute at first, so the old checks are gone.
+#: The attribute of a module that contains its checks. When a module is imported again, it is a new
+#: module without this attribute, so its earlier checks are not kept.
 _CHECKS = "__starcast_checks__"
 
 
@@ -149,7 +150,7 @@ def check_rows(
 
     Args:
         function: called with the `ClaimCheck` and the claim's value in ``rows``.
-        rows: the second argument of the function, such as a table cell, by claim id.
+        rows: for each claim id, the second argument of the function, such as a table cell.
         memory: estimate of the memory that each check needs.
 
     Raises:
@@ -161,9 +162,9 @@ def check_rows(
 
 def _each_check(function: Callable[..., None], given: Provider[Any]) -> CheckFunction:
     def check_each(check: ClaimCheck) -> None:
-        # The provider is not exhausted before the checks: it records findings too, such as the
-        # execution of a schedule, and these should directly precede the check's findings about the
-        # same object.
+        # Each object is checked before the next one is prepared. The provider records findings too,
+        # such as the execution of a schedule, and these findings should directly precede the
+        # check's findings about the same object.
         for prepared in given(check):
             function(check, prepared)
 
@@ -204,7 +205,7 @@ Choices = (
 
 
 class Execution(NamedTuple):
-    """A schedule with its simulation without faults."""
+    """A schedule, and its simulation without faults."""
 
     schedule: Schedule
     simulation: Simulation
@@ -238,7 +239,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum, over all steps, of the size of the step's largest packet, in messages."""
+        """The sum of the largest packet sizes of all steps, where a message has the size 1."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:
@@ -262,11 +263,11 @@ def execute(
 def forests(
     construction: str, *, roots: int | None = 1, **arguments: ArgumentValue
 ) -> Provider[Forest]:
-    """Return a provider that yields the forest of a construction at each sample root.
+    """Return a provider that yields one forest of a construction for each sample root.
 
     Args:
         construction: name of the construction.
-        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
+        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of that
             method). If the number is 1, the root is the identity.
         arguments: arguments of the construction.
     """
@@ -286,7 +287,7 @@ def executions(
     roots: int | None = 1,
     **arguments: Choices,
 ) -> Provider[Execution]:
-    """Return a provider that yields executions of an algorithm at each sample root.
+    """Return a provider that yields executions of an algorithm for each sample root.
 
     Each schedule is executed by `ClaimCheck.execute`, which records whether the schedule is valid.
 
@@ -294,7 +295,7 @@ def executions(
         collective: name of the collective.
         algorithm: name of the algorithm.
         ports: port model.
-        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of this
+        roots: number of sample roots, as in `CachedTopology.roots` (None: the default of that
             method). If the number is 1, the root is the identity.
         arguments: arguments of the algorithm. If some arguments are sequences, such as
             ``messages=(1, 2, 3)``, or functions of n that return sequences, all combinations are

@@ -273,7 +273,7 @@ class VerdictTable(Table):
 def list_claims(
     selected: Iterable[Claim], stored: StoredVerdicts, verdict: str | None = None
 ) -> Table:
-    """Return claims with their newest stored verdicts.
+    """Return a table of claims with their newest stored verdicts.
 
     Args:
         selected: the claims.
@@ -286,8 +286,8 @@ def list_claims(
         if verdict is None or (found is not None and found.verdict == verdict):
             row = {**claim_row(claim), **verdict_row(found), "run": run and run.id}
             rows.append(row | ({"detail": OUTDATED} if run and found is None else {}))
-    # These columns are omitted if the terminal is narrow. The statement is one of them, because the
-    # notation contains the same formulas.
+    # These columns may be omitted if the terminal is narrow. The statement is one of them, because
+    # the notation contains the same formulas.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     outdated = [row["id"] for row in rows if row.get("detail") == OUTDATED]
     note = f"{', '.join(outdated)}: {OUTDATED}" if outdated else ""
@@ -301,7 +301,7 @@ def list_verdicts(
     run: str = "",
     failure: StarcastError | None = None,
 ) -> Table:
-    """Return verdicts with their claims, in the order of the papers.
+    """Return a table of verdicts with their claims, in the order of the papers.
 
     The table's note counts the verdicts of each paper and the claims without a verdict. If there
     are few claims, the note also contains the evidence for each verdict.
@@ -329,7 +329,7 @@ def list_verdicts(
 
 
 def claim_row(claim: Claim) -> Row:
-    """Return the columns that state a claim: id, paper, number, statement and notation."""
+    """Return a claim as a table row: id, paper, number, statement and notation."""
     return {
         "id": claim.id,
         "paper": claim.citation,
@@ -340,7 +340,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return the columns of a claim's verdict, or an empty row if the verdict is None."""
+    """Return a claim's verdict as a table row, which is empty if the verdict is None."""
     if verdict is None:
         return {}
     return {
@@ -408,7 +408,7 @@ def _verdict_column(verdict: str) -> str:
 
 
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
-    """Return the claims whose verdicts differ between two stored verification runs.
+    """Return a table of the claims whose verdicts differ between two stored verification runs.
 
     Claims of the first run that were not requested in the second run are not listed. The note names
     both runs, and counts these claims.

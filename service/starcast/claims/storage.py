@@ -98,8 +98,8 @@ def paper_key(claim_id: str) -> str:
 def is_outdated(run: ClaimRun, claim_id: str) -> bool:
     """Return whether a claim's pack differs from the pack that a verification run recorded.
 
-    The result is False for packs that come with starcast: for these, the run records the version of
-    starcast instead.
+    The result is False for packs that are not loaded, and for packs that come with starcast. For
+    the latter, the run records the version of starcast instead.
     """
     key = paper_key(claim_id)
     recorded = run.packs.get(key, {"sha256": ""})
@@ -113,7 +113,8 @@ def describe_missing_packs(session: Session, run: int | None = None) -> str:
 
     Args:
         session: a session of the database.
-        run: number of the verification run (default: the newest verdict of each claim).
+        run: number of the run whose verdicts are counted (default: the newest verdict on each
+            claim is counted).
     """
     query = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run))
     if run is not None:

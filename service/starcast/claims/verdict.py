@@ -62,8 +62,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim, derived from the evidence at sizes in the claim's scope."""
-    # Checks finish in any order, so sizes with equal sort keys are sorted in the order of the
-    # claim.
+    # Checks finish in any order, so sizes with equal sort keys are sorted in the order in which the
+    # claim lists them.
     ranks = {spec: rank for rank, spec in enumerate((*claim.sizes.beyond, *claim.sizes.deep))}
     listed = sorted(evidence, key=lambda found: ranks.get(found.size, len(ranks)))
     ordered = tuple(sorted(listed, key=lambda found: size_order(found.size)))
@@ -90,7 +90,7 @@ def in_scope(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
-    """Return the evidence of each claim, by claim id."""
+    """Group evidence by claim id."""
     groups: dict[str, list[Evidence]] = {}
     for each in evidence:
         groups.setdefault(each.claim, []).append(each)
@@ -98,7 +98,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Return the asides in evidence, by kind and words, as lists of pairs (size, aside)."""
+    """Group the asides in evidence by kind and words; each is listed as a pair (size, aside)."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:

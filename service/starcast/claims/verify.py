@@ -25,8 +25,9 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 
     Args:
         claim_id: id of the claim, such as ``TS.L5``.
-        level: the sizes to verify: ``quick`` (takes seconds), ``full`` or ``deep``.
-        sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
+        level: the level that selects the topologies on which the claim is verified: ``quick``
+            (takes seconds), ``full`` or ``deep``.
+        sizes: specs of topologies that replace the level, such as ``["S4", "S5"]``.
 
     Returns:
         The verdict, with the smallest counterexample of a claim that fails.
@@ -54,11 +55,11 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 def run_check(
     claim: Claim, spec: str, objects: ObjectCache, recorder: type[ClaimCheck] = ClaimCheck
 ) -> Evidence:
-    """Return the evidence of a claim at one size.
+    """Run the check of a claim on one topology, and return the evidence.
 
     Args:
         claim: a claim with a check.
-        spec: the topology.
+        spec: the spec of the topology.
         objects: cache for the objects that the check uses.
         recorder: class of the recorder that is passed to the check.
 
@@ -129,7 +130,7 @@ def applies_to(claim: Claim, spec: str) -> bool:
     """Return whether a claim is about a topology.
 
     A claim is about the sizes that it lists. If its levels list different sizes, it is also about
-    larger sizes of the same family.
+    all topologies of the same family that are larger than the listed ones.
 
     Raises:
         InputError: the spec does not name a topology.
@@ -194,14 +195,14 @@ class Task:
 def plan_pairs(
     claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None
 ) -> tuple[Pair, ...]:
-    """Return the pairs of a claim and a size to verify, in the order of the given claims.
+    """Return the pairs (claim, spec) to verify, in the order of the given claims.
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: the sizes to verify. Sizes of the level ``deep`` that need too much memory are
-            omitted.
-        sizes: specs to verify instead of a level. A claim is verified only on the sizes that it is
-            about.
+        level: the level that selects the sizes of each claim. Sizes of the level ``deep`` that need
+            too much memory are omitted.
+        sizes: specs of topologies that replace the level. A claim is verified only on the sizes
+            that it is about.
 
     Raises:
         InputError: the level or a size is unknown, or none of the claims applies to a given size.
@@ -241,7 +242,7 @@ def run_tasks(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> list[Evidence]:
-    """Return the evidence of all tasks, in the order in which the tasks finish.
+    """Run tasks, and return their evidence in the order in which the tasks finish.
 
     Args:
         tasks: the result of `plan_tasks`.
@@ -282,7 +283,7 @@ def _run_in_worker(plugin_names: tuple[str, ...], task: Task) -> tuple[Evidence,
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
-    """Return the evidence of the claims of a task, verified with one shared object cache.
+    """Verify the claims of a task with one shared object cache, and return their evidence.
 
     Raises:
         LimitError: memory was exhausted.
@@ -304,8 +305,8 @@ def verify_claims(
 
     Args:
         claims: the claims to verify; a conjunction is replaced by its parts.
-        level: the sizes to verify: ``quick``, ``full`` or ``deep``.
-        sizes: specs to verify instead of a level.
+        level: the level that selects the sizes of each claim: ``quick``, ``full`` or ``deep``.
+        sizes: specs of topologies that replace the level.
         jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
         executor: executor that runs the checks (default: processes on this machine).

@@ -145,7 +145,8 @@ def topologies(incomplete: str) -> list[str]:
 def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the last item of a comma-separated list with the name of a construction.
 
-    Only constructions that are defined on the topology earlier in the command line are suggested.
+    If the command line contains a topology, only constructions that are defined on this topology
+    are suggested.
     """
     from starcast.trees.construction import constructions as names
 
@@ -176,7 +177,10 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Complete the last item of a comma-separated list of schedules: ``collective:algorithm``."""
+    """Complete the last item in a list of schedules, such as ``alltoall:exact``.
+
+    The items are separated by commas.
+    """
     from starcast.collectives.algorithm import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())

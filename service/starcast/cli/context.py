@@ -108,7 +108,7 @@ def load_plugins(ctx: typer.Context) -> None:
 
 
 def first_symbol(ctx: typer.Context) -> int:
-    """Return the setting ``labels``, the first symbol of node labels: 0 or 1.
+    """Return the first symbol of node labels, 0 or 1, from the setting ``labels``.
 
     Raises:
         InputError: a setting is invalid.
@@ -161,10 +161,11 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Set which log events are printed to stderr, in addition to the log file.
+    """Choose the log events that are printed to stderr, in addition to the log file.
 
-    With the count 1, events from level info on are printed; with a larger count, from level debug
-    on. With the count 0, nothing changes.
+    Args:
+        count: how often ``--verbose`` is given. If it is given once, events of level info and
+            higher are printed; if it is given more often, also events of level debug.
 
     Raises:
         InputError: ``--quiet`` is given too.

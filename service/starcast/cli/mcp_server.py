@@ -168,7 +168,7 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
 
 
 def _perform(settings: Settings, name: str, given: dict[str, Any]) -> str:
-    """Run an operation in a worker process, and return its result as JSON.
+    """Run an operation in this worker process, and return its result as JSON.
 
     Raises:
         StarcastError: the operation raised this error, or an argument names a file.

@@ -75,7 +75,7 @@ def emit(
     label: str | None = None,
     spare: Sequence[str] = (),
 ) -> None:
-    """Write rows to stdout.
+    """Write rows to stdout in the given format.
 
     Args:
         rows: the rows; missing values are left empty.
@@ -121,7 +121,8 @@ def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
         return
     rows = []
     for name, value in properties.items():
-        # In a table, each sentence of a list has its own line. Other formats have a row per value.
+        # In a table, each sentence of a list gets its own row. In other formats, a list is one
+        # value in one row.
         is_split = output is Format.TABLE and _is_list_of_sentences(value)
         first, *others = value if is_split else [value]
         rows.append({"property": name, "value": first})
@@ -191,7 +192,7 @@ def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
 def narrowed(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
-    """Return the columns that remain if optional columns are removed, in order, until all fit.
+    """Remove optional columns, in order, while the table is too wide; return the other columns.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -207,7 +208,7 @@ def narrowed(
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the lines to print below a table: the names of the omitted columns, if any."""
+    """Return a list with a line that names the omitted columns, or an empty list."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 

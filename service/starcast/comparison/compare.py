@@ -27,11 +27,12 @@ from starcast.support.runs import FIGURES, Run
 from starcast.support.text import letter
 from starcast.support.vocabulary import PairedBy
 
-#: The figures (costs and counts of a run) that a comparison shows by default.
+#: The figures (costs and counts of a run) that a comparison can show by default. The time is always
+#: shown, the other figures only if they differ between sides.
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns that compare a side's time with the baseline's time; the baseline does not have them.
+#: Columns that compare a side's time with the baseline's time. The baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
@@ -70,18 +71,21 @@ class Comparison:
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
-        """The matches in which a figure differs or a run is not comparable."""
+        """The matches (rows) in which a figure differs between runs, or a run is not comparable."""
         return tuple(match for match in self.matches if match.differs())
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The names of the compared figures; ``missing`` is included only if a run has faults."""
+        """The names of the compared figures.
+
+        The number of undelivered units, ``missing``, is included only if a run has faults.
+        """
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """A unique suffix of each side for column names, by the name of the side."""
+        """For each side name, the unique suffix that marks the side's columns."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
@@ -102,9 +106,11 @@ class Comparison:
         return self.matches if self.everything else self.different
 
     def parameters(self) -> list[str]:
-        """Return the parameters to show as columns: all, or only parameters that vary by row.
+        """Return the names of the parameters to show as columns.
 
-        If only one row has differences, the parameters that vary between its sides are returned.
+        If `everything` is True, these are all parameters, otherwise the parameters that vary
+        between the rows with differences. If only one row has differences, these are the parameters
+        that vary between its sides.
         """
         return [
             name
@@ -113,7 +119,11 @@ class Comparison:
         ]
 
     def default_figures(self) -> list[str]:
-        """Return the figures to show: all, or the time and those in `USUAL` that differ by side."""
+        """Return the names of the figures to show.
+
+        If `everything` is True, these are all figures, otherwise the time, and the figures in
+        `USUAL` that differ between the sides of a row.
+        """
         if self.everything:
             return list(self.figures)
         return [
@@ -175,7 +185,7 @@ class Comparison:
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self) -> list[str]:
-        """Return the column names of `rows` in machine-readable tables: one value per cell.
+        """Return the names of the columns of a machine-readable table, with one value per cell.
 
         A parameter that differs between the sides of a row has one column per side, such as
         ``segments_NAME`` for the side NAME. Further columns hold each side's values on the axes in
@@ -192,7 +202,7 @@ class Comparison:
         return list(dict.fromkeys(columns))
 
     def columns_across(self) -> list[str]:
-        """Return the names of each side's columns for the axes in ``across``.
+        """For each side, return the names of the columns for the axes in ``across``.
 
         If the topology is among these axes, the columns include the nodes, degree and links of the
         side's network.
@@ -211,7 +221,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes to add to ``across`` to make more runs in the same row comparable."""
+        """Return the axes that, added to ``across``, make more runs in the same row comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -226,15 +236,15 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per match: exact figures, changes in time, gaps, and the best sides."""
+        """Return a row per shown match: exact figures, changes in time, gaps and the best sides."""
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
         """Return the figures of a match as one line per side, the baseline first.
 
         A line has the parameters and figures of the side's run, its change relative to the
-        baseline, its gap, and whether it is the fastest run. If the run is not comparable with the
-        baseline's run, a note states the reason.
+        baseline, its gap, and whether `best` returns the side. If the run is not comparable with
+        the baseline's run, a note states the reason.
         """
         best = self.best(match)
         return [
@@ -252,7 +262,10 @@ class Comparison:
         ]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the names of the fastest comparable sides; empty unless their times differ."""
+        """Return the names of the fastest sides in a match, among those with comparable runs.
+
+        If all of these runs have the same time, the result is empty.
+        """
         times = {
             side.name: figure(run, "time")
             for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
@@ -288,7 +301,8 @@ class Comparison:
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
-        # Numbers precede texts: a parameter's cell is text if the sides have different values.
+        # A cell of a parameter is text if the sides have different values. Numbers and texts cannot
+        # be compared, so all numbers precede all texts.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
@@ -302,14 +316,17 @@ class Comparison:
         return [*self.complete.columns(), *each, *values, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return each side's change in time, this change in per cent, and the verdict."""
+        """Return, for each side, the change in time, absolute and in per cent, and the verdict."""
         sides = zip(match.runs, match.reasons, strict=True)
         _, *others = [_judge(match.runs[0], run, reason) for run, reason in sides]
         return [(None, None, "baseline"), *others]
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The parameters without a column: the message units if runs are matched by segments."""
+        """The parameters without a column of their own, unless everything is shown.
+
+        If runs are matched by segments, this is the number of message units; otherwise none.
+        """
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _result_columns(self) -> list[str]:
@@ -346,10 +363,11 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value in all rows as text.
+        """Return the value that a parameter has in all rows with differences, as text.
 
-        If the sides have different values, the text contains one value per side. The result is None
-        if the runs of one side have different values.
+        If no row has differences, all rows are considered. If the sides have different values, the
+        text contains one value per side. The result is None if the runs of one side have different
+        values.
         """
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
@@ -380,8 +398,8 @@ def compare(
             segments per tree. If the two are equal in all runs, ``segments`` is used.
 
     Raises:
-        InputError: there are fewer than two sides after splitting, compared runs cannot differ on
-            an axis of ``across``, or ``by`` is unknown.
+        InputError: there are fewer than two sides after splitting, ``across`` contains an axis that
+            is not in `ALLOWED_ACROSS`, or ``by`` is unknown.
         NotFoundError: no side has the name of the baseline.
     """
     axes = side_names.check_across(across)

@@ -111,7 +111,7 @@ class Crossing:
 
 
 def find_crossovers(panel: Panel) -> list[Crossing]:
-    """Return all crossovers within the stored message sizes of a panel.
+    """Return all crossovers of a panel's curves within the range of stored message sizes.
 
     Each pair of curves is compared in two ways: with each curve at its best number of segments,
     and at every number of segments that both curves have.
@@ -133,7 +133,8 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
     """Select the crossovers of curves at their best numbers of segments.
 
-    They are sorted by panel and message size. Crossovers of closed forms only are omitted.
+    They are sorted by panel and message size. Crossovers that are not in the simulated times are
+    omitted.
     """
     best = [
         crossing
@@ -173,7 +174,7 @@ def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def exact_text(m: Fraction) -> str:
-    """Return a number of bytes as text: ``1536``, or ``24000/7`` with an approximation."""
+    """Return a number of bytes as text; a fraction is followed by its approximate value."""
     return str(m) if m.denominator == 1 else f"{m} ≈ {format_value(float(m))}"
 
 

@@ -25,7 +25,7 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.topologies import as_topology, count_nodes
 
-#: The parameters that have the same value in all runs of a panel.
+#: The parameters that have the same value in all runs of a panel, unless ``across`` names them.
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
@@ -112,7 +112,7 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return a curve of only the runs with the given number of segments."""
+        """Return the curve that contains only the runs with the given number of segments."""
         return self._by_segments[segments]
 
     @property
@@ -193,7 +193,7 @@ class Panel:
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the times for start-ups and for bytes as lines; their maximum is the lower bound.
+        """Return the times for start-ups and for bytes as two lines; their maximum is the bound.
 
         The lines are those of the run with the lowest bound, because runs with more copies have a
         higher bound. The result is None if there is no bound for a message above 0 bytes.
@@ -232,7 +232,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points of a curve, keyed by their number of segments.
+    """Return the line through two points of a curve, in a dict by its number of segments.
 
     The result is None if the runs of the points have different numbers of segments, or if the time
     is not linear between the points.
@@ -243,7 +243,10 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 
 
 def describe(question: Mapping[str, Any]) -> str:
-    """Return the values on the axes in `AXES` as text, without a default root or empty faults."""
+    """Return the values on the axes in `AXES` as text.
+
+    The root is omitted if it is the default, and the faults are omitted if there are none.
+    """
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
@@ -258,8 +261,8 @@ def panels(comparison: Comparison) -> list[Panel]:
     Runs without figures, and runs that do not deliver all units, are omitted.
     """
     across = comparison.across
-    #: Runs by their values on `AXES`, by their values on the axes in ``across`` and on `PARTS` (a
-    #: part), and by the name of their side.
+    #: The runs, grouped by their values on `AXES`, then by their values on the axes in ``across``
+    #: and on `PARTS` (called a part), and then by side.
     questions: dict[_Key, dict[_Key, dict[str, list[Run]]]] = {}
     for side in comparison.sides:
         for run in side.runs:
@@ -301,13 +304,14 @@ def panels(comparison: Comparison) -> list[Panel]:
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     """Select runs for the plots of links used, and return panels with these runs as `profiled`.
 
-    No runs are selected in a panel whose schedules are all plotted in panels that are handled
-    before it.
-
     For each curve, the fastest run is selected at the largest size that all curves of the panel
-    have, or at the curve's own largest size if no size is common. A schedule does not depend on
-    message_bytes, t_s, t_c and faults. Faults only remove some of the links used, so panels without
-    faults are preferred. Curves whose network has an unknown size are omitted.
+    have, or at the curve's own largest size if no size is common. Curves whose network has an
+    unknown size are omitted.
+
+    A schedule does not depend on message_bytes, t_s, t_c and faults, so several panels can have the
+    same schedules. If all schedules of a panel are already plotted for other panels, no runs are
+    selected in this panel. Panels without faults come first, because faults only remove some of
+    the links used.
     """
     selected = list(every)
     seen: set[_Key] = set()
@@ -366,7 +370,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
-    """Return the sizes, segments and figures of runs; two sides agree if these are equal."""
+    """Return the sizes, segments and figures of runs, to detect sides with equal runs."""
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

@@ -53,9 +53,10 @@ class RunList(Table):
     """A table with one row per run: its parameters, simulated figures and state."""
 
     def readable(self) -> Table:
-        """Return the table without columns that have the same parameter or default in all rows.
+        """Return the table without columns that have the same value in all rows.
 
-        A note lists the omitted values that are not defaults.
+        Columns other than parameters are omitted only if this value is a default. A note lists the
+        omitted values that are not defaults.
         """
         columns = list(self.columns)
         shared = []
@@ -156,7 +157,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 
 
 def list_grid(side: Side) -> Table:
-    """List the runs of an experiment in the order of its points.
+    """List the runs of an experiment in the order of the points of its grid.
 
     The table's note states the number of missing runs.
     """
@@ -166,7 +167,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns to omit if the table is too wide; errors of runs are always shown."""
+    """Return the columns that may be omitted; errors, if there are any, are always shown."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 
@@ -372,7 +373,8 @@ def _cases(table: PaperTable, runs: Iterable[Run]) -> list[Case]:
     """Return the distinct cases of runs (topology, message, machine), in order of first appearance.
 
     If the table has an `axis_with_1`, such as copies, the rows of every case also show the figures
-    for the value 1 on this axis. So cases with the value 1 are omitted if there are others.
+    for the value 1 on this axis. Cases with the value 1 are therefore omitted, unless all cases
+    have this value.
     """
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1

@@ -81,13 +81,13 @@ class Match:
         return (present.pop(),) if len(present) == 1 else values
 
     def differs(self) -> bool:
-        """Return whether any figure differs or any run is not comparable."""
+        """Return whether a figure differs between the runs, or a run is not comparable."""
         figures = {tuple(figure(run, name) for name in (*FIGURES, MISSING)) for run in self.runs}
         return len(figures) > 1 or any(self.reasons)
 
 
 def count_unmatched(matches: Iterable[Match]) -> int:
-    """Return the number of matches in which a side has no run."""
+    """Return the number of matches (rows of a comparison) in which a side has no run."""
     return sum(None in match.runs for match in matches)
 
 
@@ -120,8 +120,8 @@ def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
 def gap(run: Run | None) -> Fraction | None:
     """Return a run's simulated time divided by the lower bound.
 
-    The result is None if there is no time, if the bound is 0, or if units are missing, because
-    the bound applies to complete delivery only.
+    The result is None if the time or the bound is missing or the bound is 0. The result is also
+    None if units are missing, because the bound applies only to the delivery of all units.
     """
     if run is None or run.missing:
         return None
@@ -134,10 +134,10 @@ def find_matches(
 ) -> list[Match]:
     """Return the rows of a comparison, sorted by the number of nodes and then by the parameters.
 
-    Every run of every side is in at least one row; if runs of a side have equal parameters and
-    figures, only the first of them. The first side is the baseline. Runs are matched first on the
-    axes ``across``, on which they may differ, and last on the parameter ``by``, which is
-    `MESSAGE_UNITS` or `SEGMENTS`.
+    If several runs of a side have equal parameters and figures, only the first of them is used.
+    Every other run of every side is in at least one row. The first side is the baseline. Runs are
+    matched first on the axes ``across``, on which they may differ, and last on the parameter
+    ``by``, which is `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -216,10 +216,10 @@ class _Pairing:
     """The matching of the baseline with one other side: the partners of each baseline run.
 
     Attributes:
-        partners: for each run of the baseline, the matching runs of the other side. If no run of
-            the other side solves the same problem, the run has one partner that is not comparable:
-            the most similar of the other side's runs whose problem no baseline run solves, and that
-            have no partner yet. If a run has no partner, its list contains only None.
+        partners: for each run of the baseline, a list of matching runs of the other side. If no run
+            of the other side solves the same problem, the list contains one similar run that is not
+            comparable. The problem of this run is solved by no baseline run, and the run is in no
+            other list. If there is no such run, the list contains only None.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -242,7 +242,7 @@ class _Pairing:
         ]
         #: The choice axes on which each run was matched.
         self._matched: dict[Run, tuple[str, ...]] = {}
-        #: For a run without a partner, the faster run of its side that was paired instead.
+        #: For a run that was not paired, the faster run of the same side that was paired instead.
         self._faster: dict[Run, Run] = {}
         ours = points.group(baseline.runs, points.question)
         theirs = points.group(other.runs, points.question)
@@ -317,7 +317,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return the reason why a run and its partner are not comparable, or None."""
+        """Return the reason why a run and its partner are not comparable; None if they are."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)
@@ -369,8 +369,8 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    Each partner has a row. From each of the other sides, this row has only the run that is most
-    similar to the partner, because there would be too many rows with all combinations.
+    There is a row for each partner. From each side other than the partner's, this row contains only
+    the run that is most similar to the partner, because all combinations would be too many rows.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):

@@ -109,7 +109,8 @@ def plot_file(
         only: draw only this plot of each panel (default: both).
 
     Raises:
-        InputError: no panel has two message sizes above 0, or a step profile to plot.
+        InputError: nothing can be plotted, because no panel has two message sizes above 0 or a step
+            profile.
     """
     every = panels(comparison)
     styles = make_styles(curve.label for panel in every for curve in panel.curves)
@@ -225,7 +226,7 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return the title of a plot: lines with the collective and network, then with the machine."""
+    """Return a plot's title: the panel's name, with the machine (T_s and T_c) on separate lines."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     machine = f"$T_s$ = {start_up}, $T_c$ = {byte}"

@@ -42,9 +42,10 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
-#: The maximum number of sides shown next to each other; more sides get one line each.
+#: The maximum number of sides that are shown next to each other in one line. If there are more
+#: sides, each side has its own line.
 MAX_ABREAST = 3
-#: Names, in `describe_pairing`, for the last parameter on which runs are paired.
+#: Descriptions, for `describe_pairing`, of the parameters that can be the last in pairing runs.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
 #: Columns that a table in LaTeX omits if it is too wide, in this order.
 _DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
@@ -226,8 +227,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if a side has no run in most rows, and if pairing by segments would leave
-    fewer such rows.
+    The advice is given if most rows lack a run of some side, and if fewer rows would do so when
+    runs are paired by segments.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
@@ -268,7 +269,7 @@ def _enumerate(names: Sequence[str]) -> str:
 def tell_crossovers(comparison: Comparison) -> list[str]:
     """Return one line per crossover between algorithms at their best numbers of segments.
 
-    If there are more than `_MAX_CROSSOVERS`, the last line states the number of the others.
+    If there are more than `_MAX_CROSSOVERS`, the last line states how many were omitted.
     """
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1
@@ -296,7 +297,10 @@ def tell_commands(comparison: Comparison) -> list[str]:
 
 
 def legend(comparison: Comparison, shown: Comparison) -> list[str]:
-    """Return lines with the full names of renamed sides, and with the networks if they differ."""
+    """Return lines with the full names of renamed sides, and with the compared networks.
+
+    The networks are included only if ``across`` names the topology.
+    """
     renamed = [
         f"{short.name} = {side.name}"
         for short, side in zip(shown.sides, comparison.sides, strict=True)
@@ -337,7 +341,7 @@ def describe_latex(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(column: str) -> int:
-    """Return the position in `_DISPENSABLE` of a column's name without suffix; -1 if missing."""
+    """Return the position of a column's kind, such as ``gap``, in `_DISPENSABLE`; -1 if absent."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else -1
 
@@ -362,7 +366,7 @@ _TEMPLATE = "compare.html.j2"
 
 
 def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return a comparison as one JSON object, with everything that a page shows.
+    """Return a comparison as one JSON object, with all data that the comparison page shows.
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
@@ -396,7 +400,7 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
 
 def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
-    """Return the variables of the page template; `describe` explains the arguments."""
+    """Return the template variables of the comparison page; `describe` explains the arguments."""
     layout = lay_out(comparison.with_short_names())
     described = describe(comparison, profiles)
     return {
@@ -427,7 +431,7 @@ def render_file(comparison: Comparison, profiles: Profiles) -> str:
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return a title: the common experiment, if any, and the names or the number of the sides."""
+    """Return a comparison's title: its common experiment, if any, and its sides or their number."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
@@ -438,7 +442,8 @@ def title_of(comparison: Comparison) -> str:
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
     """Return, for each side, the algorithms, networks, number of runs, and counts of verdicts.
 
-    The number ``best`` counts the rows in which the side has the minimum time.
+    The number ``best`` counts the rows in which the side has the minimum time. The counts of
+    verdicts are None for the baseline.
     """
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches

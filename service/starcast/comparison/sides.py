@@ -28,7 +28,7 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: Separates the names of the experiment and of the part in the name of a side that is only a part.
+#: If a side is a part of an experiment, this text separates the names of experiment and part.
 PART = "/"
 #: Separates the values of the sides in a text such as ``S5 | Q7``.
 EACH = " | "
@@ -39,7 +39,7 @@ Conditions = Mapping[str, frozenset[str]]
 def load_sides(
     session: Session, names: Iterable[str], conditions: Conditions, reporter: Reporter
 ) -> list[Side]:
-    """Return experiments, or single runs given by number, as sides with the selected runs.
+    """Return experiments, or single runs given by number, as the sides of a comparison.
 
     Args:
         session: a session of the database.
@@ -254,14 +254,15 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
     """Return the axes in ``across``, without repetition, in the order of `QUESTION`.
 
     Raises:
-        InputError: an axis is unknown, or compared runs cannot differ on it.
+        InputError: an axis is unknown, compared runs cannot differ on it, or they may always differ
+            on it.
     """
     named = set(axes)
     for axis in sorted(named - set(ALLOWED_ACROSS)):
         hint = f"choose among {', '.join(ALLOWED_ACROSS)}"
         if axis in CHOICE:
             raise InputError(
-                f"{axis} need not be named, because compared runs may always differ in {axis}",
+                f"`across` need not name {axis}, because compared runs may always differ in {axis}",
                 hint=f"omit {axis}, or {hint}",
             )
         if axis in AXES and AXES[axis].why_not_across:
@@ -299,7 +300,7 @@ def _endpoints(topology: Topology) -> str:
 
 
 def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the axes in ``across``, by axis; None for a side without runs.
+    """Return a side's values on the axes in ``across``, by axis; all None if it has no runs.
 
     If the topology is among the axes, the result also contains the side's network sizes that are
     listed in `SIZES`.

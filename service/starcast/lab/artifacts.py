@@ -193,7 +193,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with the given id, either loaded from its file or built from the id."""
+        """Load the forest with the given id from PostgreSQL or, if it is not stored, build it."""
         from starcast.ingest.artifacts import artifact_from_id
 
         name = self._spell(forest_id)
@@ -213,10 +213,11 @@ class Artifacts(Connection):
         """Delete a stored topology, forest or schedule from Neo4j and PostgreSQL.
 
         Without ``cascade``, the command fails if other artifacts depend on the given artifact.
-        Forests and schedules depend on their topology, and schedules also on their forest. If a
-        stored run or record uses a network, or another process is writing to PostgreSQL, the
-        network is deleted only from Neo4j, and its definition stays in PostgreSQL; if such a
-        network is not in Neo4j, the command fails.
+        Forests and schedules depend on their topology, and schedules also on their forest.
+
+        The definition of a network stays in PostgreSQL if a stored run or record uses the network,
+        or if another process is writing to PostgreSQL. The network is then deleted only from Neo4j;
+        if it is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This import is faster
@@ -239,9 +240,11 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: no artifact with this id is stored.
             RejectedError: forests or schedules depend on the artifact, and ``cascade`` is not
-                given; or the artifact is a network that is not in Neo4j, and a stored run or record
-                uses it.
+                given; the artifact is a network that is not in Neo4j, and a stored run or record
+                uses it; or ``method`` is import, which would delete data of other applications.
             BusyError: another process is changing the stores.
+            InputError: ``method`` is import, but Neo4j is not the embedded one.
+            LimitError: ``method`` is import, but there are too many rows or too little disk space.
         """
         from starcast.ingest import drop
 
@@ -261,7 +264,7 @@ class Artifacts(Connection):
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
 
     def _is_only_stored(self, spec: str) -> bool:
-        """Return whether PostgreSQL has a network with this spec that is not in Neo4j."""
+        """Return whether the network with this spec is stored in PostgreSQL but not in Neo4j."""
         from starcast.stores.database.networks import is_only_stored
 
         with self._session() as session:
@@ -279,7 +282,10 @@ class Artifacts(Connection):
             drop_network(session, spec)
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
-        """Return an artifact's id in its stored form, and its kind (looked up if None)."""
+        """Return the normalized id of an artifact, and its kind.
+
+        If ``kind`` is None, the kind is read from PostgreSQL.
+        """
         from starcast.stores.database.repository import find_artifact
 
         name = self._spell(artifact_id)
@@ -343,7 +349,7 @@ class Artifacts(Connection):
 
         if name is not None and not is_network_file(network):
             raise InputError(
-                f"'{network}' is not a file, so it cannot get the name '{name}'",
+                f"the name '{name}' cannot be given to '{network}', which is not a file",
                 hint="specify a file; in Python, use starcast.network(links, name=...)",
             )
         found: Topology = (
@@ -490,7 +496,7 @@ class Artifacts(Connection):
         seed: Annotated[int | None, Shell(least=0)] = None,
         checksums: All = False,
     ) -> Table:
-        """Verify the graph in Neo4j: build all stored artifacts again and compare.
+        """Verify the graph in Neo4j: compare the graph with artifacts that are built again.
 
         Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and relationships, the indexes, the properties of each topology, forest and
@@ -585,7 +591,7 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: an id is not stored.
             RejectedError: data of other applications would be deleted, a verification failed, or an
-                id is the id of an artifact that was never complete.
+                artifact in ``ids`` was never stored completely.
             UnavailableError: a server is not running, or the graph belongs to another PostgreSQL
                 database or application.
             InputError: ``method`` is import, but Neo4j is not the embedded one.

@@ -70,8 +70,8 @@ class ClaimReport:
     Attributes:
         subject: a phrase with the number of the run, the claims that were requested, and how many
             claims have a verdict.
-        verdicts: the verdicts of the run, except on claims that have changed since the run or whose
-            paper pack is not loaded.
+        verdicts: the verdicts of the run. A verdict is omitted if the claim has changed since the
+            run, or if the claim's paper pack is not loaded.
         about: the provenance of the run, such as the version of the code, as strings by label.
     """
 
@@ -231,8 +231,8 @@ class Claims(Connection):
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            # The lock is acquired again for storing: a restart of the server during the computation
-            # would have released the first one.
+            # The lock is acquired again for storing, because a restart of the server during the
+            # computation would have released the first lock.
             with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starcast.support.settings import Settings
     from starcast.topologies.networks import Network
 
-#: A reporter, or a function that receives messages and progress, line by line.
+#: A reporter, or a function that is called with each line of messages and progress.
 Progress = Reporter | Callable[[str], None]
 BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
@@ -200,7 +200,7 @@ class Connection:
 
     @contextmanager
     def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
-        """Open a session, which can write only on an engine that `_writing` yielded."""
+        """Open a database session, which is read-only unless its engine comes from `_writing`."""
         from starcast.stores.database.sessions import open_session
 
         with open_session(engine or self.engine) as session:
@@ -255,7 +255,7 @@ class Connection:
             return load_network(session, spec_or_name)
 
     def _find_outage(self) -> UnavailableError | None:
-        """Return the error if the embedded PostgreSQL is not running; None if it can be used.
+        """Return an error if the embedded PostgreSQL is not running, or None if it can be used.
 
         Raises:
             UnavailableError: a server that the settings name cannot be reached, or the lab is
@@ -471,9 +471,9 @@ class Administration(Connection):
 
         Both servers must be running and, without ``replace``, empty. The rows are compared with the
         checksums in the backup, and an older schema is upgraded. If the command fails or is killed
-        before this comparison has ended, PostgreSQL keeps its previous contents; afterwards,
-        ``starcast graph rebuild`` rebuilds the graph. No part of the file is executed, and no other
-        command can write to the stores meanwhile.
+        before this comparison has ended, PostgreSQL keeps its previous contents. If the command
+        fails later, run ``starcast graph rebuild`` to rebuild the graph. No part of the file is
+        executed, and no other command can write to the stores meanwhile.
 
         Args:
             file: path of the backup file.
@@ -488,9 +488,12 @@ class Administration(Connection):
 
         Raises:
             BusyError: another process is writing to the stores; nothing was changed.
-            InputError: the file is not a complete backup; nothing was changed.
+            InputError: the file is not a complete backup, and nothing was changed; or a plug-in
+                that defines an artifact is not loaded, and only PostgreSQL was restored.
             RejectedError: a store is not empty, or the restored rows differ from the checksums in
                 the backup; nothing was changed.
+            UnavailableError: a server is not running. If the rows were already restored, the
+                message states this.
 
         Example:
             $ starcast --home ./copy up

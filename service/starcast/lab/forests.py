@@ -424,7 +424,8 @@ class Forests(Artifacts):
         """Return a verified forest; warn if it differs from the construction that its id names."""
         forest = load_forest(source, construction, options)
         forest.verify()
-        # The trees are valid under any name: only `verify_forest` rejects a wrong name.
+        # If the id names another construction, the trees are still valid, so a warning is enough
+        # here. Only `verify_forest` raises an error.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
         return forest

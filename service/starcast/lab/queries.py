@@ -346,7 +346,7 @@ class Queries(Connection):
 
 
 def _read_ids(given: Any, *, is_list: bool) -> Any:
-    """Return the value of a parameter that names artifacts, with specs instead of network names."""
+    """Replace names of networks by specs in the value of a parameter that names artifacts."""
     if is_list and isinstance(given, str):
         given = given.split(",") if given else []
     if isinstance(given, list | tuple):
@@ -409,7 +409,7 @@ def _answer(
 ) -> Answer:
     count = len(result.rows)
     shown = f"only the first {count:,} rows are shown" if count > 1 else "only one row is shown"
-    if advice:  # empty if the caller has chosen the row limit
+    if advice:  # `advice` is empty if the caller has chosen the row limit
         shown = f"{shown}: {advice}, or raise the row limit"
     return Answer(
         result.columns,

@@ -125,11 +125,13 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
-        # Each process uses its own seed, so the seeds of successive searches are `processes` apart.
+        # Each search runs in `processes` processes, and each process uses its own seed. The first
+        # seeds of successive searches therefore differ by `processes`.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         networks = [read_topology(each) for each in topologies]
         tasks = plan_searches(problem.split(","), networks, _arguments(congestion), numbers)
-        # Each search replaces the seed of the budget. The largest seed is checked here.
+        # Each search uses the budget with its own seed. The largest seed is passed here, so that
+        # `Budget` checks that all seeds are in the permitted range.
         budget = Budget(timeout, memory, numbers[-1], processes, engine, self.reporter)
 
         def find_known(task: "SearchTask") -> "Record | None":
@@ -435,7 +437,7 @@ class Records(Connection):
         folder: Folder = None,
         wait: bool = False,
     ) -> Facts:
-        """Verify all records, and add to PostgreSQL those that improve on its records.
+        """Verify all records, and store those that improve on the records in PostgreSQL.
 
         The result of checking the bound is stored with each record. The result is "verified", "not
         made again" if the proof was not regenerated, or "not checked" if no proof is known, but two
@@ -448,7 +450,7 @@ class Records(Connection):
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
         Returns:
-            The number of verified records (``records``), and the number of newly stored records
+            The number of all records (``records``), and the number of newly stored records
             (``stored``).
 
         Raises:
@@ -469,8 +471,8 @@ class Records(Connection):
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [(record, state) for record, state, *_ in checked if state != "rejected"]
-        # The lock is acquired again for storing: a restart of the server during the checks would
-        # have released the first one.
+        # The lock is acquired again for storing, because a restart of the server during the checks
+        # would have released the first lock.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; no other record is an improvement"
@@ -518,9 +520,9 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record in the list for each problem and topology.
+    """Return the last record in the list with each id, which is the best known record.
 
-    The best known record of a problem on a topology is the last in the list.
+    An id names the problem, its arguments and the topology.
     """
     return list({record.id: record for record in records}.values())
 

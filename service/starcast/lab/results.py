@@ -140,7 +140,7 @@ class CostTable(Table):
     is_paper: bool = False
 
     def latex_parts(self) -> list[Row]:
-        """Return the values of a LaTeX table for each part: columns, rows, caption and sources."""
+        """Return the content of one LaTeX table per part: columns, rows, caption and sources."""
         return [
             {
                 "columns": part.columns, "rows": part.rows, "caption": part.title,

@@ -136,8 +136,8 @@ def as_list(name: str, values: Any, types: tuple[type, ...], noun: str) -> list[
     Args:
         name: the name of the argument, for messages.
         values: a value, or an iterable of values.
-        types: the types of a value.
-        noun: noun phrase for a value, with its article, for messages.
+        types: the permitted types of a value.
+        noun: noun phrase for a value, for messages, such as "a construction".
 
     Raises:
         InputError: a value has another type.
@@ -232,7 +232,7 @@ def read_spec(text: str) -> str:
         found = resolve(text)
     except InputError:
         raise
-    except StarcastError:  # without a store, there is no stored network
+    except StarcastError:  # PostgreSQL cannot be read, so the text is not treated as a name
         return text
     return found.spec if found else text
 

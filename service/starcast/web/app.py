@@ -303,7 +303,8 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         **presentation.page_values(table.comparison, profiles),
         command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
-        # The form has a field per value, because it would otherwise drop the second condition.
+        # The form has one field per value, because a single field per parameter would lose all
+        # conditions but one.
         chosen={name: values or [""] for name, values in chosen.items()},
         allowed_across=ALLOWED_ACROSS,
         state=urlencode([(name, value) for name, value in given.multi_items() if value]),
@@ -439,7 +440,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
         **values,
     )
     # Commands on a page must use the home and plug-ins of this server. A command that a record
-    # contains is shown as recorded: its `code` element has an attribute, and is not replaced.
+    # contains is shown unchanged, because its `code` element has an attribute.
     if service.flags:
         flags = f"starcast {escape(service.flags)} "
         text = text.replace("<code>starcast ", f"<code>{flags}")

@@ -46,9 +46,10 @@ FOREST = tuple(name for name in ForestResource.model_fields if name in metrics.P
 
 
 def compute_on(_network: Network | None, function: Callable[[], Result]) -> Result:
-    """Call a function in a worker process, where the function can find the network by its spec.
+    """Call a function in this worker process, and return its result.
 
-    Unpickling the argument ``_network`` registers the network in the worker process.
+    Unpickling the argument ``_network`` registers the network in this process, so that the function
+    can find the network by its spec.
     """
     return function()
 
@@ -136,7 +137,7 @@ def describe_forest(forest: str | Forest) -> dict[str, Any]:
 
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
-    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 if it has none."""
+    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 for no parent."""
     return find_forest(forest).parent_port
 
 

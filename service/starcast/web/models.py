@@ -319,7 +319,7 @@ class RunResource(_Axes):
 
 
 class ExperimentDetail(BaseModel):
-    """An experiment with a page of its runs."""
+    """An experiment, with the runs on one page of the listing."""
 
     experiment: str
     note: str = Field(

@@ -67,7 +67,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Yield a lab, which connects to the stores on first use, for one request at a time.
+        """Lend a lab to one request; the lab connects to the stores when it first needs them.
 
         Raises:
             UnavailableError: the request uses a store that is not running.

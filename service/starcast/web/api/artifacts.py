@@ -111,7 +111,7 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the stored forests on a topology, and a forest per construction.
+    """List the stored forests on a topology, and one forest for each construction.
 
     Constructions that need arguments are omitted.
     """
@@ -123,7 +123,10 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the stored schedules on a topology, and one per algorithm with default arguments."""
+    """List the stored schedules on a topology, and one schedule for each algorithm.
+
+    The arguments of the algorithms have their default values.
+    """
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
 
@@ -131,7 +134,9 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return a row per computed artifact and, if PostgreSQL is running, per complete artifact.
+    """Return a row for each computed artifact and each completely stored artifact.
+
+    If PostgreSQL is not running, only the computed artifacts have rows.
 
     Args:
         service: the service that reads the stored ids.
@@ -189,7 +194,7 @@ def show_forest(
 
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 if it has none."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 for no parent."""
     return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 
@@ -218,7 +223,7 @@ def list_schedules(
 def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ScheduleResource:
-    """Show a schedule, given by its id or a short form: S5:broadcast:multiple(segments=4)."""
+    """Show a schedule, given by its id or a short form such as S5:broadcast:multiple."""
     if output == Format.SVG:
         picture = service.compute(computations.draw_schedule, schedule_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]

@@ -72,7 +72,10 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. If no verdict is stored, the claim is first checked on small topologies."""
+    """Show a claim. If no verdict is stored, the claim is first checked on small topologies.
+
+    A conjunction of claims is not checked.
+    """
     claim = find_known_claim(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     # A published site never verifies claims here: `publish --check-claims` does so in advance.
@@ -238,11 +241,12 @@ def record_fields(record: Record) -> Row:
 
 
 def find_known_record(home: pathlib.Path, record_id: str) -> Record:
-    """Return the best known record with an id such as ``congestion-trees:S4:congestion=2``.
+    """Return the best known record with the given id.
 
     Args:
         home: starcast's home, which may contain better records than those that come with starcast.
-        record_id: the id; it is compared with known records, and never used as a path.
+        record_id: the id, such as ``congestion-trees:S4:congestion=2``. It is compared with the ids
+            of known records, and never used as a path.
 
     Raises:
         NotFoundError: no such record is known.

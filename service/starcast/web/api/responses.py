@@ -237,7 +237,8 @@ def check_request(request: Request) -> None:
     path = f"/api/v1{route.path.removeprefix('/api/v1')}"
     parameters = request.app.openapi()["paths"][path]["get"].get("parameters", ())
     known = {each["name"]: each for each in parameters if each["in"] == "query"}
-    # An object stands for further parameters, such as those of a Cypher query.
+    # A declared parameter of type object stands for parameters with any names, such as those of
+    # a Cypher query.
     is_free = any(each["schema"].get("type") == "object" for each in known.values())
     if not is_free:
         names = (name for name in request.query_params if name != "format")
