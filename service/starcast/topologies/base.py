@@ -71,8 +71,8 @@ class Topology(Displayable, ABC):
             the node has no link at the port; int64 ``[ports, nodes]``. None if all links have
             capacity 1, which is always the case with translations.
         latencies: the latency of each link, as an array like ``capacities``. None if all are 0.
-        capacity_unit: the factor by which ``capacities`` are multiplied to obtain the capacities
-            with which the network was defined.
+        capacity_unit: the capacity that a value of 1 in ``capacities`` represents: in bit/s if the
+            source of the network has units, otherwise as given in the source.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.

@@ -1,9 +1,9 @@
 """Balanced, near-balanced and perfectly balanced trees (Fragopoulou & Akl 1993, section 5).
 
-All three kinds are shortest-path trees. The root's subtree across dimension k contains the nodes
-with symbol 1 in position k, and some leaves. `starcast.topologies.necklaces` defines necklaces,
-generators and rotations. For a node x with x_1 != 1, the dimension towards the parent is the same
-in all three kinds (Rules 6 and 7, Def. 13):
+All three kinds are shortest-path trees, defined here for the identity as the root. The root's
+subtree across dimension k contains the nodes with symbol 1 in position k, and some leaves.
+`starcast.topologies.necklaces` defines necklaces, generators and rotations. For a node x with
+x_1 != 1, the dimension towards the parent is the same in all three kinds (Rules 6 and 7, Def. 13):
 
 * x_1, if x has only one cycle. The first symbol moves to its own position.
 * Otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
@@ -15,8 +15,8 @@ in all three kinds (Rules 6 and 7, Def. 13):
 The nodes x that start with 1 are leaves. The three kinds differ in the dimension from such a leaf
 to its parent:
 
-* balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
-  and necklace by necklace;
+* balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where these nodes have the numbers m = 1, 2, .. in the
+  order of distance, necklace by necklace;
 * near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
   that map the generator of x's necklace to x;
 * perfectly balanced (Def. 15): d(x)+2 + i p(x), where p(x) is the number of nodes in the necklace
@@ -87,8 +87,9 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees of equal size (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2, l = 2..n, leaves the root across dimension l. Besides the root, each tree has one node
-    of every necklace, and it is the rotation of the previous tree. The trees are defined for
-    n >= 3: in S_2 there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    of every other necklace. Each tree is the rotation of the previous tree. The trees are defined
+    for n >= 3, because there is nothing to rotate in S_2 (docs/definitions/fragopoulou-akl.md,
+    pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)

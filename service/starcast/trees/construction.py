@@ -107,10 +107,11 @@ def construction(
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: True if the trees reach only some of the nodes.
         smallest: the smallest n for which the construction is defined.
-        exclusion: returns the reason why the construction is not defined on a topology of the
-            given families, or None if the construction is defined.
-        tree_count: returns the number of trees for a topology and arguments, which must not depend
-            on the root; needed if this number is neither one nor the number of ports.
+        exclusion: a function of a topology of the given families; it returns the reason why the
+            construction is not defined on the topology, or None if the construction is defined.
+        tree_count: a function of a topology and arguments that returns the number of trees, which
+            must not depend on the root; needed if this number is neither one nor the number of
+            ports.
 
     Raises:
         InputError: the name is already used or malformed, a family is unknown, or the function has
@@ -167,7 +168,7 @@ def _check_parent_ports(
         raise InputError(
             f"the construction '{name}' ({origin}) returned an array of {array.dtype} [{shape}] on "
             f"{topology.spec}",
-            hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
+            hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}], with 0 at the root",
         )
     # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
     # 0.
@@ -471,15 +472,15 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
 def write_branches(
     n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
 ) -> None:
-    """Write the parent ports of the root's branches, each into a tree of its own.
+    """Write the parent ports of each branch of the root into a separate tree.
 
-    The branch across dimension l, l = 2..n, has the nodes with symbol 1 in position l; its ports
-    are written into tree l-2.
+    The branch across dimension l, l = 2..n, has the nodes with symbol 1 in position l; their parent
+    ports are written into tree l-2.
 
     Args:
         n: the number of symbols.
         rows: the ports of all nodes, uint8 ``[n - 1, n!]``; modified in place.
-        dimension_of: returns the parent port of each node of a slab.
+        dimension_of: a function that returns the parent port of each node of a slab.
     """
     for slab, part in slabs(n, rows):
         dimensions = dimension_of(slab)

@@ -96,8 +96,8 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Only nodes with first symbol s and symbol 1 in position s need a search: one node in n-1. For
-    # all other nodes, the dimension is s.
+    # Let s be the first symbol. Only the nodes with symbol 1 in position s need a search; they are
+    # one in n-1 nodes. For all other nodes, the dimension is s.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 

@@ -80,9 +80,9 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In phase 1, the tree grows by n-1 paths from the root, one across each dimension j. The link
-    that step t adds to this path has the dimension `phase_1_word` [t-1], rotated j-2 times. In
-    phase 2, the nodes that start with 1 become leaves.
+    In phase 1, the tree grows by n-1 paths from the root, one across each dimension j. In step t,
+    the path is extended across the dimension ``phase_1_word(n)[t-1]``, rotated j-2 times. In phase
+    2, the nodes that start with 1 become leaves.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -192,8 +192,8 @@ def _generator(n: int, k: int) -> Generator:
 def _list_necklaces(topology: Topology) -> _NecklaceList:
     orbits = necklaces(topology.n)
     smallest = np.flatnonzero(orbits.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    # Kind 0 is the necklace of a generator. Of all other necklaces, kind 2 has the nodes that start
-    # with 1, which have the lowest ranks, and kind 1 has the rest.
+    # Necklaces of generators are of kind 0. Of the other necklaces, those whose nodes start with 1,
+    # and thus have the lowest ranks, are of kind 2; all others are of kind 1.
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
@@ -233,11 +233,11 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
     source="Fragopoulou & Akl 1993, section 4",
 )  # fmt: skip
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """Return the Hamiltonian path from the root that ends next to the root.
+    """Return a Hamiltonian path from the root to a neighbour of the root.
 
-    The last link of `cycle_word` closes the cycle. The path of another root is the translated path,
-    so in each step all roots send across the same dimension. The paper instead uses one cycle for
-    all roots, and each root starts at its own node on this cycle (`walk` along `cycle_word`).
+    The last link of `cycle_word` closes the cycle. The path of another root is the translated path.
+    So the messages of all roots cross the same dimension in each step. In the paper, all roots use
+    the same cycle (`walk` along `cycle_word`), and each root starts at its own node of this cycle.
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """
