@@ -226,7 +226,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return one SHA-256 of a pack: of the names and contents of all files from `read_files`."""
+    """Return a single SHA-256 of the names and contents of a pack's files; see `read_files`."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

@@ -51,7 +51,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty for a plug-in in a notebook, without a file.
+    """Return the SHA-256 of a plug-in's files; empty if there is no file, as in a notebook.
 
     For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise, it is the
     SHA-256 of a list of module names and file digests, which does not depend on the folder.

@@ -185,8 +185,8 @@ def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Return the names of all constructions, or of the constructions defined on a topology.
 
     Example:
-        >>> constructions("Q4")
-        ('binomial', 'edge-disjoint-binomial')
+        >>> constructions("Path4")
+        ('breadth-first', 'arc-disjoint')
     """
     if topology is None:
         return tuple(CONSTRUCTIONS)
