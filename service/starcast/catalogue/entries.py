@@ -429,8 +429,9 @@ def read_arguments(
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):
         raise InputError(
-            f"{origin}: the parameters of the function of '{name}' do not begin with "
-            f"{', '.join(fixed)}: {', '.join(each.name for each in parameters) or 'none'}",
+            f"{origin}: the first parameters of the function of '{name}' must be "
+            f"{', '.join(fixed)}; its parameters are "
+            f"{', '.join(each.name for each in parameters) or 'none'}",
             hint=f"declare {', '.join(fixed)} as the first parameters",
         )
     return tuple(_read_argument(name, origin, each) for each in parameters[len(fixed) :])

@@ -47,7 +47,7 @@ class Pack:
         folder: the folder with the pack's files.
         sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
         is_named: whether the user named the pack as a plug-in; False if only an installed package
-            declares it. Then invalid claims in the pack do not raise an error.
+            declares it. If False, invalid claims in the pack do not raise an error.
     """
 
     module: str
@@ -191,7 +191,8 @@ def find(file: str) -> Pack | None:
 def locate(error: BaseException, pack: Pack) -> str:
     """Return the innermost line of a pack's code in an error's traceback, as ``FILE:LINE``.
 
-    The result is empty if the traceback contains no code of the pack.
+    For a syntax error, return the place of the error instead. The result is empty if the traceback
+    contains no code of the pack.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"

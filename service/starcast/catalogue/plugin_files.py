@@ -23,8 +23,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     """Return the files of a plug-in and their contents, by module name.
 
     The source code is searched for imports, including those in functions, because a module that is
-    imported later is part of the plug-in too. Only imports of modules with computed names are
-    missed.
+    imported later is part of the plug-in too. Imports of modules with computed names are missed.
 
     Args:
         module: the name of the plug-in's module.

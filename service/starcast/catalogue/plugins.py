@@ -191,9 +191,9 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     """Run an action and return its result; errors in a plug-in name the plug-in's function.
 
     Args:
-        noun: the entry whose function is called, for messages.
+        noun: a noun phrase for messages that names the entry whose function is called.
         origin: the origin of the entry's function.
-        action: a function that makes the call.
+        action: a function without parameters that calls the entry's function.
 
     Raises:
         InputError: a plug-in's function raised an exception, which is the cause of this error.
@@ -221,10 +221,10 @@ def guard(
     """Wrap a plug-in's function so that errors name the function, and results are checked.
 
     Args:
-        noun: the entry whose function is called, for messages; see `run_guarded`.
+        noun: a noun phrase for messages that names the entry; see `run_guarded`.
         origin: the origin of the entry's function.
         function: the function to wrap. A function of starcast is returned unchanged.
-        read: checks a result of the function, and returns the result of the wrapper.
+        read: a function that checks a result and converts it to the result of the wrapper.
     """
     if origin.is_shipped:
         return function
@@ -267,7 +267,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Convert errors that are raised while a plug-in's result is read, and name its function."""
+    """Add the plug-in's function to errors that are raised while its result is read."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.

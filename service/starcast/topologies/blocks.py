@@ -163,7 +163,7 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """Return where replacing the first symbol leads: the lowest rank of the block that is reached.
+    """For each block and each new first symbol, return the lowest rank of the resulting block.
 
     Returns:
         int32 ``[blocks, r]``. The first index is the block before the replacement. The second is

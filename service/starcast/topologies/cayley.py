@@ -29,7 +29,7 @@ from starcast.topologies.permutations import Ranks
 Elements = NDArray[np.integer[Any]]
 #: The digits of residues in labels. If all residues are below 36, each has a single digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
-_MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
+_MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
 #: The maximum size of a subgroup, because the ranks of all its elements are kept in memory.
 _MAX_SUBGROUP = 10_000_000
 

@@ -157,7 +157,7 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 
     The displacement is the smallest number of rotations that map the generator of the node's
     necklace to the node. The generator is the necklace's node with the smallest code in ``cycle``
-    (see `_cycle_of_2`); if several nodes have this code, the node with the lowest rank.
+    (see `_cycle_of_2`). If several nodes have this code, the one with the lowest rank is chosen.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))

@@ -544,7 +544,7 @@ def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return a node attribute as text, one value per node; None if a node lacks the attribute."""
+    """Return each node's value of an attribute as text; None if a node has no or an empty value."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None

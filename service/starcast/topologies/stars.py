@@ -35,7 +35,7 @@ from starcast.topologies.base import Topology, ValueReader, kept_table, read_by_
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
 
-MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
+MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
 
 # Number of labels processed at a time: these labels and their cliques fit into the cache.
 _ROWS = 2**15

@@ -121,15 +121,16 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """Return the number m, in the balanced tree, of each node of S_n that starts with 1.
+    """Return the number m of each node of S_n that starts with 1; these nodes are leaves.
 
-    A leaf's number m determines the dimension v(m) towards its parent (`numbered_dimensions`).
-    Necklaces are numbered by distance from the identity, then by lowest rank. Within a necklace,
-    the rotation R leads from each node to the next. A necklace's first number m belongs to its
-    lowest-ranked node y without symbol v(m) in position v(m): some shortest path to y ends with a
-    link of this dimension. For several messages there are several copies of the tree. The numbers
-    of copy ``copy`` (from 0) continue those of the previous copy, so all copies together are
-    balanced as well.
+    A leaf's number m determines the dimension v(m) towards its parent in the balanced tree
+    (`numbered_dimensions`). Necklaces are numbered by distance from the identity, then by lowest
+    rank. Within a necklace, the rotation R leads from each node to the next. The first number m of
+    a necklace is given to its lowest-ranked node that does not have symbol v(m) in position v(m).
+    Then a shortest path to this node ends with a link of dimension v(m).
+
+    For several messages there are several copies of the tree. The numbers of copy ``copy`` (from 0)
+    continue those of the previous copy, so all copies together are balanced as well.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.

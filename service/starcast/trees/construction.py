@@ -424,7 +424,7 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
 
 
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Move the root of a tree, in place: reverse the path between the old and the new root.
+    """Change the root of a tree in place, by reversing the path between the old and new root.
 
     Args:
         topology: the topology of the tree.
@@ -463,7 +463,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, with a view of the slab's columns of ``rows``."""
+    """For each first symbol 2..n, yield its slab and a view of the slab's columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

@@ -103,9 +103,9 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes of S^1, that is, of the nodes that start with 1.
+    """Write the parent ports of the nodes that start with 1 (the set S^1) in EDT and SPG.
 
-    The port in tree l = 2..n, which is row l-2, is l; the port of the identity, the root, is 0.
+    The port is l in tree l = 2..n, which has row l-2. The root is the identity; its port is 0.
 
     Args:
         n: the number of symbols.

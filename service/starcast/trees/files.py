@@ -149,7 +149,7 @@ class _Parts(ArrayArchive):
     """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
-        """Return a part of the file that must be small, that is, not the port array or the network.
+        """Return a small part of the file; only the port array and the network may be large.
 
         Raises:
             ValueError: the part is missing, too large, or damaged.

@@ -80,7 +80,8 @@ class Forest(Displayable):
             return
         if len(self.verify_hubs) != self.trees:
             raise InputError(
-                f"'verify_hubs' needs one node per tree: {self.trees}, not {len(self.verify_hubs)}",
+                f"'verify_hubs' must have {self.trees} nodes, one per tree, not"
+                f" {len(self.verify_hubs)}",
                 hint="specify one node per tree, or omit 'verify_hubs'",
             )
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)

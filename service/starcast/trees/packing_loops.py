@@ -153,8 +153,8 @@ def grow(
     """Add directed links to trees, in order; skip links after which a tree cannot be completed.
 
     Args:
-        takers: the tree of each candidate.
-        links: the directed link of each candidate, from a node of the tree.
+        takers: for each candidate link, the tree to which it may be added.
+        links: the candidate links; each of them begins at a node of its tree.
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
