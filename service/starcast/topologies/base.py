@@ -76,9 +76,9 @@ class Topology(Displayable, ABC):
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
-        translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, where it changes the ports of the links that
-            replace the first symbol.
+        translation_keeps_ports: whether `translation` maps every link to a link of the same port.
+            Of the built-in topologies, this is False only for S_{n,k} with k < n-1, where it may
+            change the ports of the links that replace the first symbol.
     """
 
     family: str

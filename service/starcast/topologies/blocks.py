@@ -28,7 +28,7 @@ CHUNK = 64
 # Maximum number of patterns per block. The 6! = 720 values of a block of S_n, and most tables, fit
 # into the first-level cache.
 _MAX_PATTERNS = 1000
-_TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
+_TRIPLE = 3  # number of suffix positions that one table look-up checks for fixed points
 
 
 class _Blocks(NamedTuple):
@@ -299,8 +299,8 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        # The position of each symbol in the root, from 0. The root lacks the symbols with positions
-        # >= k.
+        # The position of each symbol in the extended root, counted from 0. Symbols that the root
+        # lacks have positions >= k.
         home = permutations.inverse(extended_root).astype(np.int16) - 1
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = _through_prefix(prefix, self._rest, self._width)

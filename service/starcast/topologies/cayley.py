@@ -30,7 +30,7 @@ Elements = NDArray[np.integer[Any]]
 #: The digits of residues in labels. If all residues are below 36, each has a single digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
-#: The maximum size of a subgroup, because the ranks of all its elements are kept in memory.
+#: The maximum number of elements of a subgroup, whose ranks are all kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 

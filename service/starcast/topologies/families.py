@@ -309,7 +309,8 @@ def topology(spec: str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
-        LimitError: the topology has more than `MAX_LINKS` links, or does not fit into memory.
+        LimitError: the topology does not fit into memory, or its family's function returns more
+            than `MAX_LINKS` links.
         UnavailableError: the spec is that of a network, and the server of an open lab is not
             running.
 

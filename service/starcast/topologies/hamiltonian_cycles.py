@@ -64,7 +64,7 @@ def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
         if length == nodes and path[0] in linked[end]:
             return path
         others = [node for node in linked[end] if node != path[length - 2]]
-        # With probability 1/8 the path is reversed, so that it grows at its other end, too.
+        # With probability 1/8 the path is reversed, so that it can also grow at its other end.
         turn = chance.random() * 8
         first = 0 if turn < 1 else int(position[others[int((turn - 1) / 7 * len(others))]]) + 1
         path[first:length] = path[first:length][::-1].copy()

@@ -128,7 +128,7 @@ class Network(Topology):
         source: str = "",
         licence: str = "",
     ) -> None:
-        # JSON and the stores cannot contain unpaired surrogates, which names of files may contain.
+        # JSON and the stores cannot contain unpaired surrogates, but file names may contain them.
         self.name = name
         self.source, self.licence = (_UNPRINTABLE.sub("\ufffd", str(x)) for x in (source, licence))
         self.capacity_unit = capacity_unit

@@ -364,7 +364,7 @@ SymbolPositions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
-    """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
+    """All nodes of S_n with the same first symbol, which have (n-1)! consecutive ranks.
 
     In rank order, the other symbols run through all their permutations. So the positions in every
     slab follow from those in S_{n-1}.

@@ -72,8 +72,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Each iteration doubles the distance covered, because a tree may be a path through all
-        # nodes.
+        # Each iteration doubles the number of links followed. Single steps would be too slow for a
+        # tree that is a path through all nodes.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]

@@ -128,7 +128,7 @@ class Forest(Displayable):
         """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node.
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be.
         """
         self._check_entries()
         return self._parents(self.parent_port)
@@ -178,7 +178,7 @@ class Forest(Displayable):
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node; cycles
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
                 are not detected.
         """
         self._check_entries()
@@ -222,7 +222,7 @@ class Forest(Displayable):
             topology's order; 0 if the node has no link at the port.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node; cycles
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
                 are not detected.
 
         Example:
@@ -239,7 +239,7 @@ class Forest(Displayable):
         """The largest load of a directed link.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node; cycles
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
                 are not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
@@ -250,7 +250,7 @@ class Forest(Displayable):
         The load of unused links is 0.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node; cycles
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
                 are not detected.
         """
         counts: dict[int, int] = {}
@@ -273,7 +273,7 @@ class Forest(Displayable):
         """Whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is not a valid port, or a spanning tree misses a node; cycles
+            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
                 are not detected.
         """
         return self.congestion <= 1

@@ -357,7 +357,8 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
         first: the start's symbol of each path.
         last: the goal's symbol of each path.
     """
-    # The goal's symbol gets the sort key 256, which puts it last, but does not fit into uint8.
+    # The goal's symbol gets the sort key 256, which puts it last. Keys are int16, because 256 does
+    # not fit into uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256
