@@ -128,7 +128,7 @@ class Forest(Displayable):
         """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not.
         """
         self._check_entries()
         return self._parents(self.parent_port)
@@ -178,8 +178,8 @@ class Forest(Displayable):
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
-                are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
@@ -222,8 +222,8 @@ class Forest(Displayable):
             topology's order; 0 if the node has no link at the port.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
-                are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
 
         Example:
             >>> forest("S5", "multiple").load()[0].tolist()
@@ -239,8 +239,8 @@ class Forest(Displayable):
         """The largest load of a directed link.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
-                are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
@@ -250,8 +250,8 @@ class Forest(Displayable):
         The load of unused links is 0.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
-                are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
@@ -273,8 +273,8 @@ class Forest(Displayable):
         """Whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is invalid, or a tree is not spanning although it must be; cycles
-                are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         return self.congestion <= 1
 
