@@ -269,8 +269,8 @@ def forest_from_id(forest_id: str) -> Forest:
     """Build the forest that an id names.
 
     Args:
-        forest_id: an id such as ``S5:multiple:12345``; in the short form ``S5:multiple``, the root
-            is the node of rank 0, here the identity.
+        forest_id: an id such as ``S5:multiple:12345``. In the short form ``S5:multiple``, the root
+            is the node of rank 0, which is the identity in S_5.
 
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
@@ -298,8 +298,8 @@ def find_difference(built: Forest) -> str | None:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause for messages, or None if the construction builds the same trees or its name is
-        unknown.
+        A clause for messages that describes the first difference, or why the construction cannot
+        build the forest. None if it builds the same trees or its name is unknown.
 
     Raises:
         LimitError: the trees of the construction do not fit into the memory of this machine.

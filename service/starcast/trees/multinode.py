@@ -404,8 +404,8 @@ def _s4_paths() -> NDArray[np.uint8]:
     """Return a Hamiltonian path of S_4 from the identity to each odd permutation.
 
     Returns:
-        uint8 ``[24, 23]``, indexed by the rank of the last node: the position, 1..3, that each step
-        swaps with position 0.
+        uint8 ``[24, 23]``, indexed by the rank of the last node and the step. Each entry is the
+        position, 1..3, that the step swaps with position 0. Rows of even permutations are 0.
     """
     paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
     perms = permutations.table(_BASE)
