@@ -3,8 +3,9 @@
 Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cycle
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.
 
-**Hamiltonian paths and cycles** of S_n are stored as words: sequences of dimensions to cross. The
-paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
+**Hamiltonian paths and cycles** of S_n are stored as words, which are sequences of dimensions to
+cross. The paper (sections 3.1 and 4) does not say which path and cycle to use; A1 in
+docs/definitions/fragopoulou-akl.md documents the choice.
 The path is Ehrlich's path (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to
 its start, so the cycle is constructed separately. The cycle passes through the n substars that
 fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
@@ -20,7 +21,7 @@ leaf, and its parent is across the position of symbol n in u.
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
 node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
-Nodes are numbered necklace by necklace, in the order of the definitions page, A3. The necklace
+Nodes are numbered necklace by necklace, in the order that A3 defines. The necklace
 N_k1, which contains the generator G_k, comes first among the necklaces at distance k. Let v be the
 dimension of the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the
 first node is the rotation of G_k that maps t_k to v. In any other necklace the first node is the
