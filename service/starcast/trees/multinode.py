@@ -5,11 +5,10 @@ Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cyc
 
 **Hamiltonian paths and cycles** of S_n are stored as words, which are sequences of dimensions to
 cross. The paper (sections 3.1 and 4) does not say which path and cycle to use; A1 in
-docs/definitions/fragopoulou-akl.md documents the choice.
-The path is Ehrlich's path (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to
-its start, so the cycle is constructed separately. The cycle passes through the n substars that
-fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
-found by search.
+docs/definitions/fragopoulou-akl.md documents the choice. The path is Ehrlich's path (Knuth 7.2.1.2,
+Algorithm E). For n = 5, 7 and 8 it does not end next to its start, so the cycle is constructed
+separately. The cycle passes through the n substars that fix the symbol in one position, and
+recursively through each substar, down to paths in S_4 that are found by search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
@@ -21,12 +20,11 @@ leaf, and its parent is across the position of symbol n in u.
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
 node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
-Nodes are numbered necklace by necklace, in the order that A3 defines. The necklace
-N_k1, which contains the generator G_k, comes first among the necklaces at distance k. Let v be the
-dimension of the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the
-first node is the rotation of G_k that maps t_k to v. In any other necklace the first node is the
-smallest node whose neighbour across v is closer to the root. In cycle notation (a symbol s is
-followed by x_s)
+Nodes are numbered necklace by necklace, in the order that A3 defines. The necklace N_k1, which
+contains the generator G_k, comes first among the necklaces at distance k. Let v be the dimension of
+the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the first node is
+the rotation of G_k that maps t_k to v. In any other necklace the first node is the smallest node
+whose neighbour across v is closer to the root. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
