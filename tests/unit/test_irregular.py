@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     ),
     "a label is repeated": (
         lambda t: t._labels.put(3, "a"),  # type: ignore[attr-defined]
-        "the label 'a' of Broken6 belongs to two nodes",
+        "the label 'a' of Broken6 belongs to two nodes, or rank() returns the wrong rank for it",
     ),
     "a label has a separator": (
         lambda t: t._labels.put(3, "a-b"),  # type: ignore[attr-defined]

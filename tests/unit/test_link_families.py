@@ -321,7 +321,7 @@ def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
     [
         ("mesh4X5", "did you mean 'Mesh4x5'?"),
         ("T4", "write T4x4 or T4x4x4 for a torus; "),
-        ("mesh.csv", "use a spec or the name of a stored network, because no file is read here: "),
+        ("mesh.csv", "use a spec or the name of a stored network; "),
         ("Foo", "'starcast topology families' lists all families; to read a file, use its path; "),
     ],
 )

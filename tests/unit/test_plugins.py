@@ -146,8 +146,8 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
     [
         ("construction('greedy', source='x')", "topology, root", "already exists"),
         ("construction('A b', source='x')", "topology, root", "mine.py:2"),
-        ("construction('f', source='x')", "root", "with topology, root: root"),
-        ("construction('f', source='x')", "", "topology, root: none"),
+        ("construction('f', source='x')", "root", "be topology, root; its parameters are root"),
+        ("construction('f', source='x')", "", "topology, root; its parameters are none"),
         ("construction('f', source='x', families=['a'])", "topology, root", "unknown family 'a'"),
         ("construction('f', source='x')", "topology, root, x", NOT_A_VALUE),
         ("construction('f', source='x')", "topology, root, x: int = 'a'", NOT_A_VALUE),

@@ -111,7 +111,8 @@ def _is_word(text: str) -> bool:
     return is_parsed_again and len(text) <= MAX_NAME and text.isprintable()
 
 
-#: The argument ``seed`` of a construction or algorithm that makes random choices, below 2^24.
+#: The argument ``seed`` of a construction or algorithm that makes random choices. Seeds are below
+#: 2^24.
 Seed = Annotated[
     int,
     Argument(
@@ -317,7 +318,8 @@ class Family(Entry):
     Attributes:
         pattern: a regular expression that matches the specs; its groups match the numbers.
         noun: the plural noun for the topologies in messages, such as ``star graphs``.
-        spelling: the valid specs as messages explain them: ``S2 to S12 for a star graph``.
+        spelling: a description of the valid specs for messages, such as ``S2 to S12 for a star
+            graph``.
         build: ``build(spec, *numbers)`` returns the topology.
     """
 
@@ -341,7 +343,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
-#: For each kind of plug-in, the arguments of a starcast command that tries it out.
+#: For each kind of plug-in, the arguments of a starcast command that uses a plug-in of this kind.
 _USES = {
     "construction": "forest show S4 {name}",
     "algorithm": "schedule simulate S4 broadcast {name}",
@@ -427,8 +429,9 @@ def read_arguments(
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):
         raise InputError(
-            f"{origin}: the parameters of the function of '{name}' do not begin with "
-            f"{', '.join(fixed)}: {', '.join(each.name for each in parameters) or 'none'}",
+            f"{origin}: the first parameters of the function of '{name}' must be "
+            f"{', '.join(fixed)}; its parameters are "
+            f"{', '.join(each.name for each in parameters) or 'none'}",
             hint=f"declare {', '.join(fixed)} as the first parameters",
         )
     return tuple(_read_argument(name, origin, each) for each in parameters[len(fixed) :])
@@ -474,7 +477,7 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         folder: the folder in which the file is created.
 
     Returns:
-        The path of the file, and the arguments of a starcast command that tries the plug-in out.
+        The path of the file, and the arguments of a starcast command that uses the plug-in.
 
     Raises:
         InputError: the kind or the name is invalid, or the file exists or cannot be written.

@@ -47,7 +47,7 @@ class Pack:
         folder: the folder with the pack's files.
         sha256: the SHA-256 of the files when the pack was loaded; empty for a built-in pack.
         is_named: whether the user named the pack as a plug-in; False if only an installed package
-            declares it. Then invalid claims in the pack do not raise an error.
+            declares it. If False, invalid claims in the pack do not raise an error.
     """
 
     module: str
@@ -191,7 +191,8 @@ def find(file: str) -> Pack | None:
 def locate(error: BaseException, pack: Pack) -> str:
     """Return the innermost line of a pack's code in an error's traceback, as ``FILE:LINE``.
 
-    The result is empty if the traceback contains no code of the pack.
+    For a syntax error, return the place of the error instead. The result is empty if the traceback
+    contains no code of the pack.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
@@ -226,7 +227,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return one SHA-256 of a pack: of the names and contents of all files from `read_files`."""
+    """Return a single SHA-256 of the names and contents of a pack's files; see `read_files`."""
     total = hashlib.sha256()
     for name, content in read_files(folder):
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())

@@ -23,8 +23,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     """Return the files of a plug-in and their contents, by module name.
 
     The source code is searched for imports, including those in functions, because a module that is
-    imported later is part of the plug-in too. Only imports of modules with computed names are
-    missed.
+    imported later is part of the plug-in too. Imports of modules with computed names are missed.
 
     Args:
         module: the name of the plug-in's module.
@@ -51,7 +50,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
 
 
 def hash_plugin(module: str, file: Path) -> str:
-    """Return the SHA-256 of a plug-in's files; empty for a plug-in in a notebook, without a file.
+    """Return the SHA-256 of a plug-in's files; empty if there is no file, as in a notebook.
 
     For a plug-in with a single file, the result is the SHA-256 of this file. Otherwise, it is the
     SHA-256 of a list of module names and file digests, which does not depend on the folder.

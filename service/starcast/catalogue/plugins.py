@@ -1,11 +1,11 @@
-"""Plug-ins: the origin of each entry, errors that name the plug-in, and loading.
+"""Load plug-ins, record where their entries are defined, and name the plug-in in errors.
 
 A plug-in is a Python file or module whose functions are decorated with `starcast.construction`,
 `starcast.algorithm` or `starcast.family`. A plug-in is loaded if the user names it (`load`), if an
-installed package declares it as an entry point, or if it is imported. The names defined by a loaded
-plug-in can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
-and independent checkers verify forests and schedules. `pack` prepares plug-ins for workers on other
-machines.
+installed package declares it as an entry point, or if it is imported. The names that a loaded
+plug-in defines can be used like built-in names. Results of a plug-in are not trusted: the
+decorators check arrays, and independent checkers verify forests and schedules. `pack` prepares
+plug-ins for workers on other machines.
 
 Modules that only plug-ins need are imported on demand, because every start of starcast imports this
 module.
@@ -108,11 +108,12 @@ Provenance = Mapping[str, Mapping[str, str]]
 def describe_used(
     topology: Any, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
 ) -> dict[str, dict[str, str]]:
-    """Return the provenance of the plug-ins that an artifact or a run needs.
+    """Return the provenance of an artifact or a run: the plug-ins that it needs.
 
     Args:
         topology: the `Topology` of the artifact or run.
-        entry: the kind and name of the construction or algorithm; None for a topology.
+        entry: the kind and name of the construction or algorithm; None if only the topology is
+            used.
         arguments: the values of the entry's arguments; some of them may be names of constructions.
     """
     used = [("family", topology.family)]
@@ -124,7 +125,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names of entries whose plug-in's SHA-256 differs from the recorded SHA-256."""
+    """Return the names of loaded entries whose plug-in's SHA-256 differs from the recorded one."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -190,9 +191,9 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     """Run an action and return its result; errors in a plug-in name the plug-in's function.
 
     Args:
-        noun: the entry whose function is called, for messages.
+        noun: a noun phrase for messages that names the entry whose function is called.
         origin: the origin of the entry's function.
-        action: a function that makes the call.
+        action: a function without parameters that calls the entry's function.
 
     Raises:
         InputError: a plug-in's function raised an exception, which is the cause of this error.
@@ -220,10 +221,10 @@ def guard(
     """Wrap a plug-in's function so that errors name the function, and results are checked.
 
     Args:
-        noun: the entry whose function is called, for messages; see `run_guarded`.
+        noun: a noun phrase for messages that names the entry; see `run_guarded`.
         origin: the origin of the entry's function.
         function: the function to wrap. A function of starcast is returned unchanged.
-        read: checks a result of the function, and returns the result of the wrapper.
+        read: a function that checks a result and converts it to the result of the wrapper.
     """
     if origin.is_shipped:
         return function
@@ -266,7 +267,7 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Name a plug-in's function in errors raised while its result is read in this context."""
+    """Add the plug-in's function to errors that are raised while its result is read."""
     try:
         yield
     # A result that is computed while it is read may also raise SystemExit.
@@ -414,7 +415,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
-        """Return the location of a top-level module or package."""
+        """Return the location of a top-level module in `_imported`; None for other modules."""
         for module, (plugin, _content) in _imported.items():
             if module.partition(".")[0] == name:
                 return PathFinder.find_spec(name, [str(plugin.parent)])
@@ -470,9 +471,10 @@ def _import_file(path: Path) -> None:
 
 
 def _claim_modules(path: Path) -> None:
-    """Make the modules importable that a plug-in file imports from its own folder.
+    """Let Python find the modules that a plug-in file imports from its own folder.
 
-    If one of them has changed, all are removed from `sys.modules`, so that they are imported again.
+    If one of these modules has changed, all of them are removed from `sys.modules`, so that they
+    are imported again.
 
     Raises:
         InputError: another loaded plug-in has a different module of the same name.

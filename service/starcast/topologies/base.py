@@ -17,8 +17,8 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: Maximum number of directed links of a topology whose table of all neighbours is kept, because
-#: looking up a few neighbours is much faster than computing them.
+#: A topology's neighbour table is cached if it has at most this many entries, because looking up a
+#: few neighbours is much faster than computing them.
 _MAX_KEPT = 2**15
 
 #: Maximum number of breadth-first searches for a diameter or a centre. Most networks need fewer
@@ -32,13 +32,14 @@ ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that reads the values of an array at the neighbours of a chunk of nodes.
+    """Return a function that looks up array values at the neighbours of a chunk of nodes.
 
-    The function takes an array over all nodes and a chunk, which is a slice of ranks. It keeps the
-    neighbours of the last chunk, because callers read several arrays per chunk.
+    The function takes an array over all nodes and a chunk, which is a slice of ranks. It remembers
+    the neighbours of the last chunk, because callers read several arrays per chunk.
 
     Args:
-        neighbour_ranks: returns the ranks of the neighbours of the nodes in a chunk.
+        neighbour_ranks: a function that takes a chunk and returns the ranks of its nodes'
+            neighbours.
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
@@ -55,10 +56,10 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 class Topology(Displayable, ABC):
     """A connected graph with numbered ports; no two nodes have the same neighbour at the same port.
 
-    Nodes are the ranks 0..nodes-1; in topologies with translations, the identity has rank 0. A node
-    without a link at a port is its own neighbour there. Arrays over all nodes are indexed by rank,
-    and are allocated only when a method needs them. If an array would not fit into the machine's
-    memory, the method raises a `LimitError`.
+    Each node is identified by its rank, from 0 to nodes-1; in topologies with translations, the
+    identity has rank 0. A node without a link at a port is its own neighbour there. Arrays over all
+    nodes are indexed by rank, and are allocated only when a method needs them. If an array would
+    not fit into the machine's memory, the method raises a `LimitError`.
 
     Attributes:
         family: the name of the family, such as ``star``, ``nk-star`` or ``hypercube``.
@@ -70,14 +71,14 @@ class Topology(Displayable, ABC):
             the node has no link at the port; int64 ``[ports, nodes]``. None if all links have
             capacity 1, which is always the case with translations.
         latencies: the latency of each link, as an array like ``capacities``. None if all are 0.
-        capacity_unit: the capacity, in the source of the network, that corresponds to a value of 1
-            in ``capacities``.
+        capacity_unit: the capacity that a value of 1 in ``capacities`` represents: in bit/s if the
+            source of the network has units, otherwise as given in the source.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
-        translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, where it changes the ports of the links that
-            replace the first symbol.
+        translation_keeps_ports: whether `translation` maps every link to a link of the same port.
+            Of the built-in topologies, this is False only for S_{n,k} with k < n-1, where it may
+            change the ports of the links that replace the first symbol.
     """
 
     family: str
@@ -91,8 +92,8 @@ class Topology(Displayable, ABC):
     capacities: NDArray[np.int64] | None = None
     latencies: NDArray[np.int64] | None = None
     capacity_unit: float = 1.0
-    #: Whether the table of neighbours is kept, by spec, if it is small. False for topologies of
-    #: plug-ins, because a plug-in may later define another topology with the same spec.
+    #: Whether a small neighbour table is cached under the topology's spec. False for topologies
+    #: of plug-ins, because a plug-in may later define another topology with the same spec.
     _keeps_tables: bool = False
 
     @property
@@ -220,7 +221,7 @@ class Topology(Displayable, ABC):
             )
             if not len(candidates):
                 return best
-            # A search from the node furthest from the last candidate usually raises most bounds.
+            # A search from the node furthest from the last candidate usually raises many bounds.
             node = furthest if is_open[furthest] else int(candidates[least[candidates].argmin()])
             distances = self.distances(node)[: self.endpoints].astype(np.int32)
             largest = int(distances.max())
@@ -232,14 +233,14 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back from the neighbour across ``port`` to the node.
+        """Return the port that a link has at its other end if it has ``port`` at one end.
 
         Raises:
             InputError: the topology has no such port.
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse port of each port, uint8 ``[256]``, by port; 0 at other indices."""
+        """Return the reverse ports, uint8 ``[256]``, indexed by port; 0 for unused indices."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -247,7 +248,7 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """Return the neighbours across a port.
+        """Return each node's neighbour across a port.
 
         Args:
             port: one of `ports`.
@@ -324,10 +325,10 @@ class Topology(Displayable, ABC):
         return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbours of nodes, each across its own port, int32 ``[count]``.
+        """Return each node's neighbour across the port chosen for this node, int32 ``[count]``.
 
         Args:
-            ports: the port of each node, uint8 ``[count]``.
+            ports: the port chosen for each node, uint8 ``[count]``.
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
@@ -396,7 +397,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return a node's label in stored data, where the smallest symbol of labels is always 1.
+        """Return a node's label for stored data, in which permutations always have symbols from 1.
 
         Raises:
             InputError: no node has this rank.
@@ -570,7 +571,7 @@ def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[n
 def find_ports(
     topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
 ) -> NDArray[np.uint8]:
-    """Return the port over which each sender reaches its receiver.
+    """Return the port of each sender that leads to its receiver.
 
     Args:
         topology: the topology of the nodes.
@@ -579,14 +580,14 @@ def find_ports(
         table: the topology's table of neighbours, to avoid computing it in every call.
 
     Returns:
-        uint8 ``[rows]``, 0 if the two nodes are not linked.
+        uint8 ``[rows]``: the highest such port, or 0 if the two nodes are not linked.
     """
     ports = np.zeros(len(sender), dtype=np.uint8)
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # If sender and receiver are equal, the loop may have found a port without a link: there a node
-    # is its own neighbour.
+    # At a port without a link, a node is its own neighbour. The loop finds this port if sender and
+    # receiver are equal.
     ports[sender == receiver] = 0
     return ports
 

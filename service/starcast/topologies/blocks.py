@@ -28,7 +28,7 @@ CHUNK = 64
 # Maximum number of patterns per block. The 6! = 720 values of a block of S_n, and most tables, fit
 # into the first-level cache.
 _MAX_PATTERNS = 1000
-_TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
+_TRIPLE = 3  # number of suffix positions that one table look-up checks for fixed points
 
 
 class _Blocks(NamedTuple):
@@ -130,8 +130,8 @@ class Neighbours(NodeArray):
             self._first = permutations.arrangement_rank(crossed, n) * np.int32(blocks.size)
             self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
-        # The new first symbol and the new pattern depend on how many symbols of the rest are
-        # smaller than the old first symbol.
+        # The new first symbol and the new pattern depend on how many of the symbols that the
+        # prefix lacks are smaller than the old first symbol.
         self._first = _first_ranks(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
         self._new_symbol, self._patterns = _exchanges(n, k, port)
@@ -152,7 +152,10 @@ class Neighbours(NodeArray):
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
-        """Return an array's values at the neighbours of a chunk; only for a port in the prefix."""
+        """Return an array's values at the neighbours of a chunk of nodes.
+
+        The port must be within the prefix; see ``within_prefix``.
+        """
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)
@@ -160,7 +163,7 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """Return the lowest rank in each block that is reached by replacing the first symbol.
+    """For each block and each new first symbol, return the lowest rank of the resulting block.
 
     Returns:
         int32 ``[blocks, r]``. The first index is the block before the replacement. The second is
@@ -177,10 +180,10 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the two arrays of `_exchange` for all values of ``smaller``, which is the first index.
+    """Return the arrays of `_exchange`, stacked over all values of its argument ``smaller``.
 
     Returns:
-        Two arrays ``[r + 1, size]``, for r symbols that a prefix lacks.
+        Two arrays ``[r + 1, size]``, where r is the number of symbols that a prefix lacks.
     """
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     new_symbols, patterns = zip(
@@ -198,7 +201,8 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
         n: the number of symbols.
         k: the length of labels.
         port: a port outside the prefix.
-        smaller: how many symbols that the prefix lacks are smaller than the old first symbol.
+        smaller: the number of symbols that the prefix lacks and that are smaller than the old
+            first symbol.
 
     Returns:
         Two arrays ``[size]``, indexed by the old pattern: the new first symbol, as an index among
@@ -217,9 +221,9 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[NDArray[np.intp]
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp]:
     """Return, for each node of a block, the symbol ``steps`` places after the first symbol.
 
-    Places are counted cyclically through the sorted first symbols of the node's clique: the nodes
-    whose labels agree in all but the first symbol. ``smaller`` is the number of symbols that the
-    prefix lacks and that are smaller than the first symbol.
+    The nodes whose labels agree in all but the first symbol form a clique. Places are counted
+    cyclically through the sorted first symbols of the node's clique. ``smaller`` is the number of
+    symbols that the prefix lacks and that are smaller than the first symbol.
 
     Returns:
         The symbols as indices among the symbols that the prefix lacks, ``[size]``.
@@ -233,7 +237,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> NDArray[np.intp
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return, for each value, its position in the sorted row, uint8 of the same shape."""
+    """Return each value's position in its row after the row is sorted, uint8 of the same shape."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
@@ -263,7 +267,8 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n, a relabelling of the rest permutes the patterns, so one table has all results.
+        # In S_n, patterns and relabellings are permutations of the same symbols, so all results
+        # are in one table of compositions.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -294,8 +299,8 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        # The position of each symbol in the root, from 0. The root lacks the symbols with positions
-        # >= k.
+        # The position of each symbol in the extended root, counted from 0. Symbols that the root
+        # lacks have positions >= k.
         home = permutations.inverse(extended_root).astype(np.int16) - 1
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = _through_prefix(prefix, self._rest, self._width)
@@ -345,7 +350,9 @@ class StarDistances(Distances):
 
 @lru_cache(maxsize=8)
 def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of given suffix positions at which a pattern has the root's symbol.
+    """Return, for each pattern, twice the number of its fixed points among given suffix positions.
+
+    A position is a fixed point if the pattern has the root's symbol there.
 
     Returns:
         uint8 ``[(m+1)^len(positions), m!]``. The first index is a number in base m+1 with a digit
@@ -364,8 +371,8 @@ def _through_prefix(
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Find the cycles and paths of positions in each block's prefix, by pointer doubling.
 
-    Each position is followed by the *home* of its symbol, which is the symbol's position in the
-    root.
+    On a path, each position is followed by the *home* of its symbol, which is the symbol's position
+    in the root.
 
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.

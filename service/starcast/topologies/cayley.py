@@ -1,9 +1,9 @@
-"""Cayley graphs, each given by a group and generators, and the supported groups.
+"""Cayley graphs, and the groups whose elements are their nodes.
 
-Node x is linked to the product x∘g for every generator g. If g is a permutation, it permutes the
-positions in the label of x: port i of a star graph, for example, exchanges positions 1 and i. A
-translation x -> q∘x multiplies from the left, so it maps every link to a link of the same port.
-Distances are found by breadth-first search.
+A Cayley graph is defined by a group and generators. Node x is linked to the product x∘g for every
+generator g. If g is a permutation, it permutes the positions in the label of x: port i of a star
+graph, for example, exchanges positions 1 and i. A translation x -> q∘x multiplies from the left, so
+it maps every link to a link of the same port. Distances are found by breadth-first search.
 
 The elements of a group are ranked in the lexicographic order of their labels; the identity has rank
 0.
@@ -29,8 +29,8 @@ from starcast.topologies.permutations import Ranks
 Elements = NDArray[np.integer[Any]]
 #: The digits of residues in labels. If all residues are below 36, each has a single digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
-_MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
-#: The maximum size of a subgroup, because the ranks of all its elements are kept in memory.
+_MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
+#: The maximum number of elements of a subgroup, whose ranks are all kept in memory.
 _MAX_SUBGROUP = 10_000_000
 
 
@@ -301,7 +301,7 @@ class Residues:
         return reduced if any(reduced) else None
 
 
-#: Maximum number of generators, because each has a port, and ports are uint8 numbers from 2 on.
+#: Maximum number of generators. Each generator has a port, and ports are uint8 numbers from 2 on.
 MAX_GENERATORS = 254
 
 
@@ -314,7 +314,7 @@ class Subgroup(Permutations):
         generators: the generators, as elements of ``whole``.
 
     Raises:
-        InputError: the generators generate too many elements. This error is not raised before the
+        InputError: the generators generate too many elements. This error is raised when the
             elements are first needed.
     """
 
@@ -439,7 +439,7 @@ class CayleyGraph(Topology):
         return tuple(np.bincount(self._distances()).tolist())
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back, which is the port of the inverse generator."""
+        """Return the port of the inverse generator, which leads back across the same link."""
         return self._reverse[self._check_port(port)]
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
@@ -468,7 +468,7 @@ class CayleyGraph(Topology):
         return distances[self.translation(int(self.group.ranks(inverse[None, :])[0]))]
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the product q∘x for the root q and each node x; see `Topology.translation`."""
+        """Return the rank of q∘x for the root q and each node x; see `Topology.translation`."""
         image = self.group.elements(self.node(root))[0]
         self._require_memory(4, "images")
         out = np.empty(self.nodes, dtype=np.int32)
@@ -507,8 +507,8 @@ def check_generators(
     """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
-        InputError: the number of generators or their length is out of range, or a generator is
-            malformed or repeated, is the identity, or lacks its inverse.
+        InputError: the number of generators or their length is out of range, a generator is
+            malformed, repeated or the identity, or the inverse of a generator is missing.
     """
     try:
         given = [tuple(int(value) for value in generator) for generator in generators]
@@ -571,7 +571,7 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 
 @lru_cache(maxsize=4)
 def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Integers:
-    """Return the distances from the identity; unreached nodes also have distance 0."""
+    """Return each node's distance from the identity; nodes that are not reached have distance 0."""
     distances: Integers = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)
@@ -586,6 +586,7 @@ def _search(group: Group, generators: tuple[tuple[int, ...], ...]) -> Integers:
             nodes = _move(group, frontier, generator)
             distances[nodes[is_new[nodes]]] = distance
             is_new[nodes] = False
-        # The new nodes are read from the array, because several generators reach the same node.
+        # Several generators may reach the same new node. Reading the new nodes from the array lists
+        # each of them once.
         frontier = np.flatnonzero(distances == distance).astype(np.int32)
     return freeze(distances)

@@ -1,4 +1,4 @@
-"""Families of Cayley graphs: the hypercube, and the families defined by their generators alone.
+"""Families of Cayley graphs: the hypercube, and families that are defined by their generators.
 
 The nodes of the hypercube Q_d are bit strings of length d; port i flips the i-th bit from the left.
 Akers & Krishnamurthy (1989) and Lakshmivarahan, Jwo & Dhall (1993) survey Cayley graphs of
@@ -80,7 +80,8 @@ class Hypercube(Topology):
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
         chosen = self._check_ranks(ranks)
-        # A character of a NumPy string has 32 bits, so the codes become labels without a copy.
+        # A character of a NumPy string has 32 bits, so an array of uint32 code points can be viewed
+        # as labels without a copy.
         codes = np.empty((len(chosen), self.n), dtype=np.uint32)
         for bit in range(self.n):
             codes[:, bit] = (chosen >> (self.n - 1 - bit)) & 1
@@ -138,7 +139,10 @@ def pancake(n: int) -> Generators:
     noun="burnt pancake graphs", group="signed permutations", sizes=range(2, 10),
 )  # fmt: skip
 def burnt_pancake(n: int) -> Generators:
-    """Return the generators that reverse and negate the first 1, 2, .., n symbols."""
+    """Return the generators of a burnt pancake graph.
+
+    They reverse the order, and change the signs, of the first 1, 2, .., n symbols.
+    """
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
 
@@ -153,7 +157,10 @@ def bubble_sort(n: int) -> Generators:
     noun="bubble-sort star graphs", sizes=range(2, 13),
 )  # fmt: skip
 def bubble_sort_star(n: int) -> Generators:
-    """Return the generators that swap the first symbol with any other, or two adjacent symbols."""
+    """Return the generators of a bubble-sort star graph.
+
+    Each of them swaps the first symbol with another one, or two adjacent symbols.
+    """
     first = [_exchange(n, 1, i) for i in range(2, n + 1)]
     return first + [_exchange(n, i, i + 1) for i in range(2, n)]
 
@@ -163,7 +170,10 @@ def bubble_sort_star(n: int) -> Generators:
     noun="modified bubble-sort graphs", sizes=range(3, 13),
 )  # fmt: skip
 def modified_bubble_sort(n: int) -> Generators:
-    """Return the generators that swap adjacent symbols, or the first and the last."""
+    """Return the generators of a modified bubble-sort graph.
+
+    Each of them swaps two adjacent symbols, or the first symbol and the last.
+    """
     return [*bubble_sort(n), _exchange(n, 1, n)]
 
 
@@ -172,7 +182,7 @@ def modified_bubble_sort(n: int) -> Generators:
     noun="complete transposition graphs", sizes=range(2, 13),
 )  # fmt: skip
 def complete_transposition(n: int) -> Generators:
-    """Return the generators that swap the symbols in any two positions."""
+    """Return the generators of a complete transposition graph, which swap any two symbols."""
     return [_exchange(n, i, j) for i, j in combinations(range(1, n + 1), 2)]
 
 
@@ -181,9 +191,10 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Return the generators that rotate the symbols in positions 1, 2 and i, for i = 3..n.
+    """Return the generators of an alternating group graph.
 
-    There is a generator for either direction of rotation.
+    For each i from 3 to n, two generators rotate the symbols in positions 1, 2 and i, one in each
+    direction.
     """
     generators = []
     for i in range(3, n + 1):
@@ -279,9 +290,10 @@ def augmented_cube(d: int) -> CayleyGraph:
     noun="cube-connected cycles graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def cube_connected_cycles(d: int) -> Generators:
-    """Return the generators that rotate all symbols, or change the sign of the first symbol.
+    """Return the generators of a cube-connected cycles graph.
 
-    The signs of a node select its cycle, like a label of Q_d; the first symbol selects a node on
+    Two generators rotate all symbols, one in each direction; the third changes the sign of the
+    first symbol. The signs of a node select its cycle, and its first symbol selects its place on
     this cycle.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
@@ -293,10 +305,11 @@ def cube_connected_cycles(d: int) -> Generators:
     noun="wrapped butterfly graphs", group="generated", sizes=range(3, 10),
 )  # fmt: skip
 def butterfly(d: int) -> Generators:
-    """Return the generators that rotate all symbols, with or without a change of sign.
+    """Return the generators of a wrapped butterfly graph.
 
-    The change of sign affects the symbol that moves from one end to the other. The first symbol of
-    a node is its level, and the signs are its row.
+    The generators rotate all symbols in either direction. Two of them also change the sign of the
+    symbol that moves from one end to the other. The first symbol of a node is its level, and the
+    signs are its row.
     """
     rotations = [[*range(2, d + 1), 1], [d, *range(1, d)]]
     return [*rotations, [*range(2, d + 1), -1], [-d, *range(1, d)]]

@@ -96,7 +96,8 @@ class _Colouring:
         for node in path:
             row = self.ends[node]
             row[free], row[other] = row[other], row[free]
-            # Inner nodes of the path have links of both colours; only its ends change.
+            # Inner nodes of the path have links of both colours, so their free colours stay the
+            # same.
             if (row[free] == _FREE) != (row[other] == _FREE):
                 self.free[node] ^= 1 << free | 1 << other
 

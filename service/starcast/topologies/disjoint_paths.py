@@ -1,4 +1,4 @@
-"""Find paths between two nodes that share no internal node.
+"""Find internally disjoint paths between two nodes: no two of them share an inner node.
 
 By Menger's theorem, the maximum number of such paths between nodes that are not adjacent is the
 smallest number of nodes that separate them. This number is n-1 in the star graph S_n and d in the
@@ -114,8 +114,8 @@ class _Flow:
     def cut(self) -> set[int]:
         """Return a minimum cut, which consists of one inner node of each path with several links.
 
-        This is the first node of which the last search did not reach both sides, or the last inner
-        node if the search reached both sides of all inner nodes.
+        On each path, it is the first node of which the last search did not reach both sides, or the
+        last inner node if the search reached both sides of all inner nodes.
         """
         cut = set()
         for path in self.paths():
@@ -126,7 +126,11 @@ class _Flow:
         return cut - {self._source}
 
     def augment(self) -> bool:
-        """Add a disjoint path of minimum cost; return False if no further path exists."""
+        """Increase the number of disjoint paths by one, at minimum cost.
+
+        Returns:
+            False if no further disjoint path exists.
+        """
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()

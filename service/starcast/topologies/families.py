@@ -35,13 +35,13 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Parts that a pattern must not contain. They are escapes of characters that a spec cannot contain,
-#: and characters that belong neither to a spec nor to the syntax of regular expressions.
+#: Matches whatever a family's pattern must not contain: escapes of characters that a spec cannot
+#: contain, and characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
-#: The groups by name. The entry for residues is None, because each spec has its own moduli and thus
-#: its own group.
+#: The class of each group that `family` accepts, by name. The entry for residues is None, because
+#: each spec has its own moduli and thus its own group.
 _GROUPS: dict[str, type[Permutations] | None] = {
     "permutations": Permutations,
     "even permutations": EvenPermutations,
@@ -142,8 +142,8 @@ def family(
                             f" {spec}",
                             hint=f"return a topology whose spec is {spec}",
                         )
-                    # The generators of Cayley graphs have already been checked. Tests check the
-                    # built-in topologies: checking all labels of S12 here would take too long.
+                    # The generators of Cayley graphs have already been checked. Built-in topologies
+                    # are checked in tests, because checking all labels of S12 takes too long.
                     if not (origin.is_shipped or isinstance(built, CayleyGraph)):
                         _check_ports(built)
                         _check_labels(built)
@@ -165,7 +165,7 @@ def family(
 
 
 def _read_values(built: Any, spec: str) -> Any:
-    """Return the generators or links from a family's function as a list.
+    """Return the generators or links that a family's function returned, as a list.
 
     A result that is not iterable is returned unchanged.
 
@@ -274,7 +274,8 @@ def _check_labels(built: Topology) -> None:
             )
         if ranks.setdefault(label, rank) != rank or built.rank(label) != rank:
             raise InputError(
-                f"the label '{label}' of {built.spec} belongs to two nodes",
+                f"the label '{label}' of {built.spec} belongs to two nodes, or rank() returns the"
+                f" wrong rank for it",
                 hint="use a different label for every node, and let rank(label) return its rank",
             )
 
@@ -285,7 +286,7 @@ def _letters(entry: Family) -> str:
 
 
 def _spell(pattern: str, noun: str, sizes: range) -> str:
-    """Return the description of specs with one number: ``P2 to P12 for a pancake graph``."""
+    """Return a description of valid specs, such as ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
     return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {with_article(noun[:-1])}"
 
@@ -308,7 +309,8 @@ def topology(spec: str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
-        LimitError: the topology has more than `MAX_LINKS` links, or does not fit into memory.
+        LimitError: the topology does not fit into memory, or its family's function returns more
+            than `MAX_LINKS` links.
         UnavailableError: the spec is that of a network, and the server of an open lab is not
             running.
 
@@ -344,8 +346,8 @@ def _explain_unknown(text: str) -> str:
     """Return the hint for an unknown spec: a corrected spec, or the specs of a similar family."""
     if is_network_path(text):
         return (
-            "use a spec or the name of a stored network, because no file is read here: 'starcast"
-            " topology add' stores the network of a file; in Python, `starcast.network` reads it"
+            "use a spec or the name of a stored network; 'starcast topology add' stores the network"
+            " of a file; in Python, `starcast.network` reads the file"
         )
     digit = re.search(r"\d|$", text).start()  # type: ignore[union-attr]  # matches every text
     beginning = "" if is_network_spec(text) else text[:digit].lower()
@@ -364,10 +366,11 @@ def _explain_unknown(text: str) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id in its stored form, in which the label at the end is in lower case.
+    """Return an artifact's id in the form in which it is stored.
 
-    An id that begins with an unknown topology, or with a topology without translations, is not
-    changed, because labels of such topologies may contain capitals.
+    If the topology has translations, the label at the end of the id is changed to lower case. The
+    id is returned unchanged if the topology is unknown or has no translations, because labels of
+    such topologies may contain capitals.
     """
     head, colon, label = artifact_id.rpartition(":")
     try:

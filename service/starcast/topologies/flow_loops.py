@@ -20,9 +20,9 @@ def push_flow(
 ) -> int:
     """Send as much flow as possible, up to a limit, from the supplies of nodes to a target.
 
-    Blocking flows of shortest paths are added until no path is left (Dinic 1970). Paths are found
-    backwards, from the target to a node with supply. The directed links that enter node v have the
-    indices v * ports .. v * ports + ports - 1.
+    Blocking flows of shortest paths are added until no path is left or the limit is reached (Dinic
+    1970). Paths are found backwards, from the target to a node with supply. The directed links that
+    enter node v have the indices v * ports .. v * ports + ports - 1.
 
     Args:
         target: the node that receives the flow.
@@ -60,8 +60,8 @@ def push_flow(
                     end += 1
         if not is_reached or total >= limit:
             return total
-        # From here on, `queue` contains the links of a path to the target; `turn` contains the next
-        # link to try into each node.
+        # From here on, `queue` contains the links of a path to the target. For each node, `turn`
+        # contains the next entering link to try.
         length, node = 0, target
         while total < limit:
             if supply[node] > 0:

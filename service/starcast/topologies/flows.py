@@ -67,15 +67,15 @@ class Arcs(NamedTuple):
 def link_connectivity(topology: Topology) -> int:
     """Return the smallest number of links whose removal disconnects a topology.
 
-    This is also the maximum number of arc-disjoint spanning trees with any common root (Edmonds
-    1973).
+    This is also the maximum number of arc-disjoint spanning trees with a common root, and it is the
+    same for every root (Edmonds 1973).
 
     Example:
         >>> link_connectivity(topology("Mesh3x4"))
         2
     """
     if topology.has_translations:
-        return topology.degree  # by Mader 1971, as there are translations
+        return topology.degree  # by Mader 1971, because translations make all nodes equivalent
     return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
 
 
@@ -100,8 +100,8 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
     Args:
         topology: the topology whose links carry the flows.
-        root: the rank of a node that must be outside the set; None if at least one endpoint must be
-            outside, no matter which.
+        root: the rank of a node that must be outside the cut; None to allow every cut that has at
+            least one endpoint outside.
     """
     if root is None:
         return keep(topology, "bottleneck", lambda: own_network(topology).find_bottleneck_of_all())
@@ -110,11 +110,11 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 
 
 def level_cut(topology: Topology) -> Cut:
-    """Return a ball of nodes as a cut that separates many pairs of endpoints but has few links.
+    """Return a cut that separates many pairs of endpoints but has a small capacity.
 
-    The ball consists of all nodes up to some distance, its radius, from a centre, which is a node
-    at the maximum distance from node 0. The radius maximizes the number of separated pairs of
-    endpoints per unit of capacity.
+    The nodes inside are those within some radius of a centre. The centre is a node at the maximum
+    distance from node 0. The radius maximizes the number of separated pairs of endpoints per unit
+    of capacity.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 

@@ -1,4 +1,4 @@
-"""Search for a Hamiltonian cycle of any topology by Pósa rotations, in a limited number of steps.
+"""Search for a Hamiltonian cycle of a topology by Pósa rotations, in a limited number of steps.
 
 A path grows at its end, towards neighbours with few unvisited neighbours of their own. If the end
 has no unvisited neighbour, the path is rotated: a link from the end back to a node of the path
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from starcast.topologies.base import Topology
 
-#: The maximum number of nodes of a topology that is searched. On a larger topology, an allgather
-#: along the cycle would have too many rows.
+#: Topologies with more nodes are not searched, because the schedule of an allgather along the cycle
+#: would have too many rows.
 MAX_NODES = 10_000
 #: The maximum number of steps of a search is a constant plus a number of steps per node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
@@ -64,7 +64,7 @@ def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
         if length == nodes and path[0] in linked[end]:
             return path
         others = [node for node in linked[end] if node != path[length - 2]]
-        # With probability 1/8 the path is reversed, so that it grows at its other end, too.
+        # With probability 1/8 the path is reversed, so that it can also grow at its other end.
         turn = chance.random() * 8
         first = 0 if turn < 1 else int(position[others[int((turn - 1) / 7 * len(others))]]) + 1
         path[first:length] = path[first:length][::-1].copy()

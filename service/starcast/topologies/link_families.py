@@ -58,7 +58,7 @@ def mesh(*sides: int) -> LabelPairs:
     noun="complete bipartite graphs", spelling="K3,4 for a complete bipartite graph",
 )  # fmt: skip
 def complete_bipartite(left: int, right: int) -> LabelPairs:
-    """Yield the links between all nodes a1, a2, .. and all nodes b1, b2, .."""
+    """Yield the links between each node a1, a2, .. and each node b1, b2, .."""
     _require(min(left, right) > 0, f"K{left},{right}", "use two numbers of at least 1")
     for a in range(1, left + 1):
         for b in range(1, right + 1):
@@ -106,8 +106,8 @@ def crossed_cube(d: int) -> LabelPairs:
 def de_bruijn(symbols: int, length: int) -> LabelPairs:
     """Yield the links of a de Bruijn graph, from each word to its shifts.
 
-    A shift of a word lacks the word's first symbol and ends in an additional symbol. A word is not
-    linked to itself.
+    A shift of a word lacks the word's first symbol and ends with an additional symbol. A word is
+    not linked to itself.
     """
     _require(
         1 <= length <= _LONGEST, f"DB{symbols},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -126,7 +126,7 @@ def kautz(degree: int, length: int) -> LabelPairs:
     """Yield the links of a Kautz graph, from each word to its shifts.
 
     There are degree + 1 symbols; adjacent symbols of a word differ. A shift of a word lacks the
-    word's first symbol and ends in an additional symbol.
+    word's first symbol and ends with an additional symbol.
     """
     _require(
         1 <= length <= _LONGEST, f"KZ{degree},{length}", f"use 1 to {_LONGEST} symbols per word"
@@ -144,7 +144,10 @@ def kautz(degree: int, length: int) -> LabelPairs:
     spelling="GP8,3 for a generalized Petersen graph",
 )  # fmt: skip
 def generalized_petersen(n: int, k: int) -> LabelPairs:
-    """Yield links from u_i to u_(i+1) and v_i, and from v_i to v_(i+k), with indices modulo n."""
+    """Yield the links of a generalized Petersen graph.
+
+    Node u_i is linked to u_(i+1) and v_i, and node v_i to v_(i+k), with indices modulo n.
+    """
     _require(1 <= k < n / 2, f"GP{n},{k}", "use a k of at least 1 and below n/2")
     for node in range(n):
         yield f"u{node}", f"u{(node + 1) % n}"
@@ -248,7 +251,8 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
             f" {2 * MAX_LINKS:,}",
         )
     random = Random(seed)  # noqa: S311 - no secret depends on it
-    # If most pairs of nodes are linked, few draws succeed, so the pairs without a link are drawn.
+    # If most pairs of nodes must be linked, drawing the links rarely succeeds. Then the pairs
+    # without a link are drawn instead of the links.
     drawn = min(degree, n - 1 - degree)
     while True:
         links = _pair_ends(n, drawn, random)
@@ -262,7 +266,7 @@ def _pair_ends(n: int, degree: int, random: Random) -> set[tuple[int, int]]:
     """Return the links that result from joining random pairs of link ends.
 
     Each node has ``degree`` link ends. If the last ends cannot be joined, because their nodes are
-    equal or already linked, they are omitted, and there are too few links.
+    equal or already linked, they are omitted, and the result has too few links.
     """
     links: set[tuple[int, int]] = set()
     ends = [node for node in range(n) for _ in range(degree)]

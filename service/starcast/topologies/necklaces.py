@@ -1,8 +1,8 @@
 """Rotations of S_n and their orbits, the necklaces (Fragopoulou & Akl 1993, section 2).
 
 The rotation R relabels symbols and positions by the permutation r with r(1) = 1, r(i) = i+1 for
-2 <= i < n, and r(n) = 2: R(x) has the symbol r(x_j) in position r(j). R preserves distances to the
-identity, and maps a link of dimension d to a link of dimension r(d).
+2 <= i < n, and r(n) = 2. The node R(x) has the symbol r(x_j) in position r(j). R preserves
+distances to the identity, and maps a link of dimension d to a link of dimension r(d).
 
 The *displacement* d(x) (Def. 7 and 8) is the smallest number of rotations R that map the generator
 of x's necklace to x. The generator of a necklace is
@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces in S_n except the identity's, by Burnside's lemma."""
+    """Return the number of necklaces in S_n, without the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
@@ -128,8 +128,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# Stands for the cycle of symbol 2 if a node has 2 in position 2. It is larger than the code of any
-# cycle (see `_cycle_of_2`), so these nodes come last in their necklaces.
+# Code for nodes with 2 in position 2, in place of the code of a cycle (see `_cycle_of_2`). It is
+# larger than all other codes, so these nodes come last in their necklaces.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -157,7 +157,7 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 
     The displacement is the smallest number of rotations that map the generator of the node's
     necklace to the node. The generator is the necklace's node with the smallest code in ``cycle``
-    (see `_cycle_of_2`); if several nodes have this code, the node with the lowest rank.
+    (see `_cycle_of_2`). If several nodes have this code, the one with the lowest rank is chosen.
     """
     # The sort is stable, so nodes with equal cycles stay in rank order.
     order = np.lexsort((cycle, orbits.leader))

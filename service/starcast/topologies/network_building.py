@@ -21,10 +21,11 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Weights
 from starcast.topologies.networks import LOOP, Network, as_labels, check_name, remember
 
-#: Attributes of links with capacities and latencies; see `starcast.network`.
-_ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Attributes of nodes that contain a label, and pairs of attributes that contain a position; see
+#: Names of the link attributes from which capacities and latencies are read; see
 #: `starcast.network`.
+_ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
+#: Names of the node attributes from which labels are read, and pairs of names of the attributes
+#: from which positions are read; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -41,9 +42,9 @@ class LinkList(NamedTuple):
         attributes: the attributes of each node; empty if nodes have none.
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
-        capacity_unit: the capacity in the source that corresponds to a capacity of 1 in this list.
-            None if this list has the capacities of the source; then they may be scaled even if all
-            are integers.
+        capacity_unit: the capacity that a value of 1 in this list represents, if the capacities
+            have already been scaled. None if they have not been scaled; then `build_network` may
+            scale them even if all are integers.
     """
 
     nodes: Sequence[str]
@@ -101,7 +102,7 @@ def build_network(
     pairs, given, delays = _merge(links, listed, both_ways, widths, latency_of)
     keeps_whole = capacities is not None or links.capacity_unit is not None
     unit = _capacity_unit(given, keep_whole=keeps_whole)
-    # The unit is nanoseconds or picoseconds only if not all latencies are integers in microseconds.
+    # The unit is nanoseconds or picoseconds only if a latency is not an integer in microseconds.
     scales = _TIME_UNITS if has_times else [1]
     scale = next((each for each in scales if all(each * delay % 1 == 0 for delay in delays)), 1)
     numbers = {title: number for number, title in enumerate(links.nodes)}
@@ -132,7 +133,7 @@ def build_network(
 
 
 def _check_weights(links: LinkList, weights: str) -> None:
-    """Check that links have weights, and that ``weights`` names the use of these weights."""
+    """Check that ``weights`` is ``capacity`` or ``latency``, and that a link has a weight."""
     if weights not in list(_ATTRIBUTES):
         raise InputError(
             f"weights cannot be used as {weights!r}", hint=f"use {' or '.join(_ATTRIBUTES)}"
@@ -202,7 +203,7 @@ def read_graph(graph: Any) -> LinkList:
         nodes, directed = list(graph.nodes), graph.is_directed()
         unit = graph.graph.get("capacity_unit")
         edges = list(graph.edges(data=True))
-        # NetworkX keeps the default values in a GraphML or GEXF file as attributes of the graph.
+        # NetworkX keeps the default values of a GraphML or GEXF file as attributes of the graph.
         attributes = _with_defaults(graph, "node", [graph.nodes[node] for node in nodes])
         values = _with_defaults(graph, "edge", [data for *_, data in edges])
         ends = [(u, v) for u, v, _ in edges]
@@ -266,7 +267,7 @@ def _check_links(links: LinkList) -> NDArray[np.int64]:
 
 
 def _number_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each row of ``[links, 2]``; different pairs have different numbers."""
+    """Return a unique number for each ordered pair of node indices, int64 ``[links]``."""
     numbers: NDArray[np.int64] = pairs[:, 0] << 32 | pairs[:, 1]
     return numbers
 
@@ -339,10 +340,10 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     return next(found, None)
 
 
-#: A decimal number of limited length, and its unit.
+#: A decimal number of limited length, with an optional unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
 _MAX_NUMBER = 10**40
-#: Units of capacities in bits per second, and of latencies in microseconds.
+#: The size of each unit: of capacities in bits per second, of latencies in microseconds.
 _UNITS = {
     "capacity": {
         prefix + unit: Fraction(bits * 1000**power)
@@ -543,7 +544,7 @@ def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return a node attribute as text, one value per node; None if a node lacks the attribute."""
+    """Return each node's value of an attribute as text; None if a node has no or an empty value."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None
@@ -556,7 +557,7 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
             positions = np.array(column, dtype=np.float64)
-        # Texts, missing values, lists of different lengths, or too large numbers.
+        # Raised for texts, missing values, lists of different lengths and too large numbers.
         except (TypeError, ValueError, OverflowError):
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():

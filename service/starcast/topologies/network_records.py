@@ -21,7 +21,7 @@ class NetworkRecord(StrictRecord):
     titles: Annotated[list[str], pydantic.FailFast()]
     links: Annotated[list[tuple[_Rank, _Rank, _Rank]], pydantic.FailFast()]
     positions: Annotated[list[tuple[float, float]], pydantic.FailFast()]
-    #: Files of earlier versions lack this field, capacities, latencies and capacity_unit.
+    #: Files of earlier versions lack the fields endpoints, capacities, latencies and capacity_unit.
     endpoints: int | None = None
     capacities: Annotated[tuple[int, ...], pydantic.FailFast()] = ()
     latencies: Annotated[tuple[int, ...], pydantic.FailFast()] = ()

@@ -46,8 +46,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Approximate limit on the number of directed links that all searches for a diameter together
-#: follow. Following so many links takes some seconds.
+#: Approximate limit on the total number of directed links that the searches for one diameter
+#: follow. Following this many links takes a few seconds.
 _MAX_FOLLOWED = 10**8
 
 #: The largest allowed least common multiple of a network's capacities. The simulator divides the
@@ -73,16 +73,16 @@ class Network(Topology):
         name: the first part of the spec.
         titles: the title of each node, such as its name in the source.
         links: pairs of indices of ``titles``; repeated links count once.
-        labels: the label of each title. By default, titles become labels: characters other than
-            letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get the
+        labels: the label of each node. By default, labels are made from titles: characters other
+            than letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get the
             suffixes ``.2``, ``.3``, ..
-        ports: the port of each link; by default, links are coloured.
+        ports: the port of each link; by default, the colours of a link colouring.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
         switches: the nodes that only forward, as indices of ``titles``.
         capacities: the capacity of each link, a positive integer (default: 1 for all links).
         latencies: the latency of each link in the unit of T_s, a non-negative integer (default: 0
             for all links).
-        capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
+        capacity_unit: the capacity that a value of 1 in ``capacities`` represents; see `Topology`.
         source: the origin of the network, such as a paper or a data set.
         licence: the licence of the source.
 
@@ -90,7 +90,7 @@ class Network(Topology):
         name: the first part of the spec.
         titles: the title of each node, by rank.
         positions: the coordinates of the nodes by rank, float ``[nodes, 2]``, or None.
-        capacity_unit: the capacity, in the source, that corresponds to a capacity of 1.
+        capacity_unit: the capacity that a value of 1 in ``capacities`` represents; see `Topology`.
         sha256: the SHA-256 of labels, switches, links, capacities and latencies.
         source: the origin of the network, or an empty string.
         licence: the licence of the source, or an empty string.
@@ -128,7 +128,7 @@ class Network(Topology):
         source: str = "",
         licence: str = "",
     ) -> None:
-        # JSON and the stores cannot contain unpaired surrogates, which names of files may contain.
+        # JSON and the stores cannot contain unpaired surrogates, but file names may contain them.
         self.name = name
         self.source, self.licence = (_UNPRINTABLE.sub("\ufffd", str(x)) for x in (source, licence))
         self.capacity_unit = capacity_unit
@@ -147,7 +147,7 @@ class Network(Topology):
             but = " but one" if self._endpoints else ""
             raise InputError(
                 f"every node of '{name}'{but} is a switch",
-                hint="declare fewer switches: a network needs at least two other nodes",
+                hint="declare fewer switches: at least two nodes must not be switches",
             )
         ranks = np.argsort(order)
         ends = np.asarray(links, dtype=np.int64).reshape(-1, 2)
@@ -436,7 +436,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     Raises:
         InputError: the values do not describe a network, or a different network is registered under
             its spec.
-        RejectedError: the values do not have the stored SHA-256.
+        RejectedError: the network's SHA-256 differs from the stored one.
     """
     check_name(stored["name"])
     links = np.asarray(stored["links"], dtype=np.int64).reshape(-1, 3)
@@ -587,7 +587,8 @@ def _number_ports(
         ports: the port of each link, ``[links]``; None to compute a colouring.
 
     Raises:
-        InputError: given ports are not numbered from 1, or two links of a node have the same port.
+        InputError: given ports are not numbered from 1, there are more than `MAX_DEGREE` + 1 of
+            them, or two links of a node have the same port.
     """
     given = colour_links(nodes, pairs.tolist()) if ports is None else ports
     colours, rows = np.unique(given, return_inverse=True)

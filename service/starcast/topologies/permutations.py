@@ -29,7 +29,7 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: Maximum number of rows of a table of arrangements that is kept, because looking up a few
+#: A table of arrangements is cached if it has at most this many rows, because looking up a few
 #: arrangements is faster than computing them.
 _MAX_KEPT = 2**13
 
@@ -114,7 +114,7 @@ def _kept_arrangements(n: int, length: int) -> Perms:
 
 @lru_cache(maxsize=8)
 def table(n: int) -> Perms:
-    """Return all permutations of 0..n-1 (instead of 1..n) in rank order, for small n.
+    """Return all permutations of 0..n-1 in rank order, for small n.
 
     Returns:
         Read-only uint8 ``[n!, n]``.
@@ -193,7 +193,7 @@ def compose(outer: Perms, inner: Perms) -> Perms:
 
 
 def cross(rows: Perms, port: int) -> Perms:
-    """Return rows with the symbols in positions 1 and ``port`` exchanged."""
+    """Return a copy of the rows in which the symbols in positions 1 and ``port`` are exchanged."""
     crossed = rows.copy()
     crossed[:, [0, port - 1]] = rows[:, [port - 1, 0]]
     return crossed
@@ -266,7 +266,7 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     if unknown is not None:
         others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
         if set(lower) <= set(others):
-            hint = f"{hint}; for labels that start at {1 - first}, use `labels` {1 - first}"
+            hint = f"{hint}; if labels start at {1 - first}, set `labels` to {1 - first}"
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of the {n} symbols",
             hint=hint,

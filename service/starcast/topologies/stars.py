@@ -9,8 +9,8 @@ clique. Port k+s leads to the node whose p_1 is s places later in the sorted cyc
 clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) is the reverse of port
 k+s.
 
-Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
-`starcast.topologies.blocks`.
+Arrays over all nodes are computed block by block, which takes about one nanosecond per node in S_n
+(see `starcast.topologies.blocks`).
 
 The nodes at each distance are counted by cycle structure, without a node array. A polynomial is a
 list of coefficients: entry d counts the arrangements at distance d. The distance is the sum of
@@ -35,7 +35,7 @@ from starcast.topologies.base import Topology, ValueReader, kept_table, read_by_
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
 
-MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
+MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
 
 # Number of labels processed at a time: these labels and their cliques fit into the cache.
 _ROWS = 2**15
@@ -57,7 +57,7 @@ class ArrangementGraph(Topology):
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back; in a clique, port k + (n-k+1-s) undoes port k+s."""
+        """Return the port that leads back: ``port`` if it is at most k, n+1-s if it is k+s."""
         self._check_port(port)
         return int(port) if port <= self.length else self.n + 1 - (int(port) - self.length)
 
@@ -71,7 +71,7 @@ class ArrangementGraph(Topology):
             self._require_memory(4, "neighbours")
         if self._has_kept_table:
             kept = kept_table(self)[port - 2]
-            # A copy, because the kept table is shared.
+            # The kept table is shared, so it is copied.
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return self._neighbour_array(port).all()
@@ -139,7 +139,7 @@ class ArrangementGraph(Topology):
         return permutations.arrangement_unrank(self.n, self.length, ranks)
 
     def extension(self, root: int | str) -> Perms:
-        """Return the root's symbols, then the symbols that it lacks, ascending, uint8 ``[n]``.
+        """Return the symbols of a node, then the symbols that it lacks, ascending, uint8 ``[n]``.
 
         Raises:
             InputError: no node has this label or rank.
@@ -190,7 +190,7 @@ class Star(ArrangementGraph):
         return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbours of nodes, each across its own port; see `Topology.step`."""
+        """Return each node's neighbour across the port chosen for it; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
@@ -245,7 +245,7 @@ class NkStar(ArrangementGraph):
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the ports of translated links; see `Topology.carried_ports`.
 
-        Residual ports change, because the translation changes the order of a clique's symbols.
+        Residual ports may change, because a translation may change the order of a clique's symbols.
         """
         q = self.extension(root)
         carried = ports.copy()
@@ -320,8 +320,8 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
 def _cycles(largest: int) -> list[Polynomial]:
     """Return, for j = 0..largest, the polynomial that counts permutations of j positions by cost.
 
-    Coefficient d is the number of permutations of cost d: the sum of the costs of their cycles (see
-    the module's docstring).
+    The cost of a permutation is the sum of the costs of its cycles (see the module's docstring).
+    Coefficient d is the number of permutations of cost d.
     """
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):

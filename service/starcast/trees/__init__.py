@@ -1,4 +1,4 @@
-"""Spanning trees: forests, which are arrays of parent ports, and constructions that build them."""
+"""Forests of trees, stored as arrays of parent ports, and the constructions that build them."""
 
 # Each module declares constructions; `starcast` lists the constructions in this import order.
 # isort: off

@@ -1,8 +1,8 @@
 """Arc-disjoint spanning trees on any topology, by default as many as exist.
 
-Trees from a root are *arc-disjoint* if no directed link is in two trees. The maximum number of such
-trees is the smallest maximum flow from the root to another node (Edmonds 1973). This number is the
-same for all roots (`starcast.topologies.flows`).
+Trees with a common root are *arc-disjoint* if no directed link is in two of them. The maximum
+number of such trees is the smallest maximum flow from the root to another node (Edmonds 1973). This
+number is the same for all roots (`starcast.topologies.flows`).
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside the
 tree is added to the tree if all trees can still be completed; a few augmenting paths decide this.
@@ -32,8 +32,8 @@ from starcast.trees.model import Forest
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Memory in bytes per directed link, counted in the same way: for arrays with numba (True), and for
-#: lists without numba (False).
+#: Memory in bytes per directed link, with numba (True), which uses arrays, and without numba
+#: (False), which uses lists. Links are counted as for `_SECONDS_PER_LINK`.
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of links that are tried, or of nodes whose links are exchanged, between two checks for
 #: Ctrl-C.

@@ -1,9 +1,9 @@
 """Balanced, near-balanced and perfectly balanced trees (Fragopoulou & Akl 1993, section 5).
 
-All three kinds are shortest-path trees. The root's subtree across dimension k contains the nodes
-with symbol 1 in position k, and some leaves. `starcast.topologies.necklaces` defines necklaces,
-generators and rotations. For a node x with x_1 != 1, the dimension towards the parent is the same
-in all three kinds (Rules 6 and 7, Def. 13):
+All three kinds are shortest-path trees, defined here for the identity as the root. The root's
+subtree across dimension k contains the nodes with symbol 1 in position k, and some leaves.
+`starcast.topologies.necklaces` defines necklaces, generators and rotations. For a node x with
+x_1 != 1, the dimension towards the parent is the same in all three kinds (Rules 6 and 7, Def. 13):
 
 * x_1, if x has only one cycle. The first symbol moves to its own position.
 * Otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
@@ -15,8 +15,8 @@ in all three kinds (Rules 6 and 7, Def. 13):
 The nodes x that start with 1 are leaves. The three kinds differ in the dimension from such a leaf
 to its parent:
 
-* balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
-  and necklace by necklace;
+* balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where these nodes have the numbers m = 1, 2, .. in the
+  order of distance, necklace by necklace;
 * near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
   that map the generator of x's necklace to x;
 * perfectly balanced (Def. 15): d(x)+2 + i p(x), where p(x) is the number of nodes in the necklace
@@ -87,8 +87,9 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees of equal size (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2, l = 2..n, leaves the root across dimension l. Besides the root, each tree has one node
-    of every necklace, and it is the rotation of the previous tree. The trees are defined for
-    n >= 3: in S_2 there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    of every other necklace. Each tree is the rotation of the previous tree. The trees are defined
+    for n >= 3, because there is nothing to rotate in S_2 (docs/definitions/fragopoulou-akl.md,
+    pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
@@ -120,15 +121,16 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """Return the number m, in the balanced tree, of each node of S_n that starts with 1.
+    """Return the number m of each node of S_n that starts with 1; these nodes are leaves.
 
-    A leaf's number m determines the dimension v(m) towards its parent (`numbered_dimensions`).
-    Necklaces are numbered by distance from the identity, then by lowest rank. Within a necklace,
-    the rotation R leads from each node to the next. A necklace's first number m belongs to its
-    lowest-ranked node y without symbol v(m) in position v(m): some shortest path to y ends with a
-    link of this dimension. For several messages there are several copies of the tree. The numbers
-    of copy ``copy`` (from 0) continue those of the previous copy, so all copies together are
-    balanced as well.
+    A leaf's number m determines the dimension v(m) towards its parent in the balanced tree
+    (`numbered_dimensions`). Necklaces are numbered by distance from the identity, then by lowest
+    rank. Within a necklace, the rotation R leads from each node to the next. The first number m of
+    a necklace is given to its lowest-ranked node that does not have symbol v(m) in position v(m).
+    Then a shortest path to this node ends with a link of dimension v(m).
+
+    For several messages there are several copies of the tree. The numbers of copy ``copy`` (from 0)
+    continue those of the previous copy, so all copies together are balanced as well.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.

@@ -107,10 +107,11 @@ def construction(
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: True if the trees reach only some of the nodes.
         smallest: the smallest n for which the construction is defined.
-        exclusion: returns the reason why the construction is not defined on a topology of the
-            given families, or None if the construction is defined.
-        tree_count: returns the number of trees for a topology and arguments, which must not depend
-            on the root; needed if this number is neither one nor the number of ports.
+        exclusion: a function of a topology of the given families; it returns the reason why the
+            construction is not defined on the topology, or None if the construction is defined.
+        tree_count: a function of a topology and arguments that returns the number of trees, which
+            must not depend on the root; needed if this number is neither one nor the number of
+            ports.
 
     Raises:
         InputError: the name is already used or malformed, a family is unknown, or the function has
@@ -167,7 +168,7 @@ def _check_parent_ports(
         raise InputError(
             f"the construction '{name}' ({origin}) returned an array of {array.dtype} [{shape}] on "
             f"{topology.spec}",
-            hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
+            hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}], with 0 at the root",
         )
     # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
     # 0.
@@ -184,8 +185,8 @@ def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Return the names of all constructions, or of the constructions defined on a topology.
 
     Example:
-        >>> constructions("Q4")[:2]
-        ('binomial', 'edge-disjoint-binomial')
+        >>> constructions("Path4")
+        ('breadth-first', 'arc-disjoint')
     """
     if topology is None:
         return tuple(CONSTRUCTIONS)
@@ -268,8 +269,8 @@ def forest_from_id(forest_id: str) -> Forest:
     """Build the forest that an id names.
 
     Args:
-        forest_id: an id such as ``S5:multiple:12345``; in the short form ``S5:multiple``, the root
-            is the node of rank 0, here the identity.
+        forest_id: an id such as ``S5:multiple:12345``. In the short form ``S5:multiple``, the root
+            is the node of rank 0, which is the identity in S_5.
 
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
@@ -297,8 +298,8 @@ def find_difference(built: Forest) -> str | None:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause for messages, or None if the construction builds the same trees or its name is
-        unknown.
+        A clause for messages that describes the first difference, or why the construction cannot
+        build the forest. None if it builds the same trees or its name is unknown.
 
     Raises:
         LimitError: the trees of the construction do not fit into the memory of this machine.
@@ -363,7 +364,7 @@ SymbolPositions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
-    """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
+    """All nodes of S_n with the same first symbol, which have (n-1)! consecutive ranks.
 
     In rank order, the other symbols run through all their permutations. So the positions in every
     slab follow from those in S_{n-1}.
@@ -423,7 +424,7 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
 
 
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Move the root of a tree, in place: reverse the path between the old and the new root.
+    """Change the root of a tree in place, by reversing the path between the old and new root.
 
     Args:
         topology: the topology of the tree.
@@ -462,7 +463,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Yield the slab of each first symbol 2..n, with a view of the slab's columns of ``rows``."""
+    """For each first symbol 2..n, yield its slab and a view of the slab's columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
@@ -471,15 +472,15 @@ def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.ui
 def write_branches(
     n: int, rows: NDArray[np.uint8], dimension_of: Callable[[Slab], NDArray[np.uint8]]
 ) -> None:
-    """Write the parent ports of the root's branches, each into a tree of its own.
+    """Write the parent ports of each branch of the root into a separate tree.
 
-    The branch across dimension l, l = 2..n, has the nodes with symbol 1 in position l; its ports
-    are written into tree l-2.
+    The branch across dimension l, l = 2..n, has the nodes with symbol 1 in position l; their parent
+    ports are written into tree l-2.
 
     Args:
         n: the number of symbols.
         rows: the ports of all nodes, uint8 ``[n - 1, n!]``; modified in place.
-        dimension_of: returns the parent port of each node of a slab.
+        dimension_of: a function that returns the parent port of each node of a slab.
     """
     for slab, part in slabs(n, rows):
         dimensions = dimension_of(slab)

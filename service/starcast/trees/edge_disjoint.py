@@ -14,12 +14,13 @@ of a node of S^k is within S^k, across the dimension p(x):
 
 Tree l = 2..n is the tree whose root has one child, across dimension l. A node x of S^k, k >= 2
 (symbol 1 in position k), has a different parent in each tree. Let q be the first symbol of x's
-parent in SPT. In EDT the parent of x is the neighbour whose *first symbol* is
+parent in SPT. There are three cases: x_1 != k and q = k (case 1), x_1 = k (case 2), and x_1 != k
+and q != k (case 3). In each tree of EDT, the parent of x is the neighbour of x that begins with
 
-* in tree k: q;
-* in tree x_1: 1 (cases 1 and 3, x_1 != k);
-* in tree q, unless q = k (case 1): 1 if x_1 = k (case 2), and k otherwise (case 3);
-* in any other tree l: l.
+* q in tree k;
+* 1 in tree x_1, in cases 1 and 3;
+* 1 in tree q in case 2, and k in tree q in case 3;
+* l in any other tree l.
 
 Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
 
@@ -96,16 +97,16 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Only nodes with first symbol s and symbol 1 in position s need a search: one node in n-1. For
-    # all other nodes, the dimension is s.
+    # Let s be the first symbol. Only the nodes with symbol 1 in position s need a search; they are
+    # one in n-1 nodes. For all other nodes, the dimension is s.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write the parent ports of the nodes of S^1, that is, of the nodes that start with 1.
+    """Write the parent ports of the nodes that start with 1 (the set S^1) in EDT and SPG.
 
-    The port in tree l = 2..n, which is row l-2, is l; the port of the identity, the root, is 0.
+    The port is l in tree l = 2..n, which has row l-2. The root is the identity; its port is 0.
 
     Args:
         n: the number of symbols.

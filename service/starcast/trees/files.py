@@ -93,7 +93,7 @@ _NETWORK_FACTOR = 40
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
-    """Write the fields of a `Forest`; if writing fails, an existing file stays unchanged.
+    """Write the fields of a `Forest` to a file; if writing fails, an existing file is unchanged.
 
     Raises:
         InputError: the file cannot be written.
@@ -128,7 +128,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         LimitError: the trees or their network do not fit into memory.
     """
     try:
-        # `Path` refuses an integer; the function `open` would read and close this file descriptor.
+        # The function `open` would accept an integer as a file descriptor, read and close it.
+        # `Path` refuses an integer.
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise InputError(
@@ -148,7 +149,7 @@ class _Parts(ArrayArchive):
     """The parts (named arrays) of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
-        """Return a part of the file that must be small, that is, not the port array or the network.
+        """Return a small part of the file; only the port array and the network may be large.
 
         Raises:
             ValueError: the part is missing, too large, or damaged.

@@ -27,7 +27,7 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
         ``load_histogram`` maps each load (number of trees) to the number of directed links.
 
     Raises:
-        RejectedError: the array is not a valid forest.
+        RejectedError: the forest's array of parent ports is invalid.
 
     Example:
         >>> describe_forest(forest("S5", "multiple"))["congestion"]
@@ -72,8 +72,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Each iteration doubles the distance covered, because a tree may be a path through all
-        # nodes.
+        # Each iteration doubles the number of links followed. Single steps would be too slow for a
+        # tree that is a path through all nodes.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -108,7 +108,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
 
     Raises:
         InputError: the forest has no tree with this number.
-        RejectedError: the array is not a valid forest.
+        RejectedError: the forest's array of parent ports is invalid.
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]

@@ -29,7 +29,7 @@ UNNAMED = "array"
 #: The number of array entries for which parents (int32) are computed at a time. Without hubs,
 #: `verify` follows every node to the root on topologies of up to this number of nodes.
 _ENTRIES = 2**24
-#: The same limit with hubs: on smaller topologies, `verify` ignores the hubs.
+#: On topologies of up to this number of nodes, `verify` ignores the hubs and follows every node.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -52,9 +52,9 @@ class Forest(Displayable):
             children. Hubs make `verify` fast and do not affect the result of `verify`.
 
     Raises:
-        InputError: the array has a wrong shape or type, the root does not exist or is a switch,
-            ``verify_hubs`` does not have one existing node per tree, or the construction and its
-            arguments cannot be part of an id.
+        InputError: the array has a wrong shape or type, a value outside 0..255 or too many trees,
+            the root does not exist or is a switch, ``verify_hubs`` does not have one existing node
+            per tree, or the construction and its arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
@@ -80,7 +80,8 @@ class Forest(Displayable):
             return
         if len(self.verify_hubs) != self.trees:
             raise InputError(
-                f"'verify_hubs' needs one node per tree: {self.trees}, not {len(self.verify_hubs)}",
+                f"'verify_hubs' must have {self.trees} nodes, one per tree, not"
+                f" {len(self.verify_hubs)}",
                 hint="specify one node per tree, or omit 'verify_hubs'",
             )
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
@@ -127,7 +128,7 @@ class Forest(Displayable):
         """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: the array has an invalid port.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not.
         """
         self._check_entries()
         return self._parents(self.parent_port)
@@ -177,7 +178,8 @@ class Forest(Displayable):
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: the array has an invalid port; cycles are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
@@ -220,7 +222,8 @@ class Forest(Displayable):
             topology's order; 0 if the node has no link at the port.
 
         Raises:
-            RejectedError: the array has an invalid port; cycles are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
 
         Example:
             >>> forest("S5", "multiple").load()[0].tolist()
@@ -236,7 +239,8 @@ class Forest(Displayable):
         """The largest load of a directed link.
 
         Raises:
-            RejectedError: the array has an invalid port; cycles are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
@@ -246,7 +250,8 @@ class Forest(Displayable):
         The load of unused links is 0.
 
         Raises:
-            RejectedError: the array has an invalid port; cycles are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
@@ -268,12 +273,15 @@ class Forest(Displayable):
         """Whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: the array has an invalid port; cycles are not detected.
+            RejectedError: an entry is invalid, or a tree that must be spanning is not. Cycles are
+                not detected.
         """
         return self.congestion <= 1
 
     def verify(self) -> None:
-        """Check that every tree is rooted at the root, acyclic and, unless partial, spanning.
+        """Check that every tree is valid: from each of its nodes, the parents lead to the root.
+
+        Unless the forest is partial, every tree must also contain all nodes.
 
         On large topologies, `verify` takes less memory than `heights`, which follows all nodes to
         the root; with hubs, `verify` also takes less time. The hub of a tree is its entry in
@@ -377,9 +385,9 @@ class Forest(Displayable):
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
         """Return whether a tree is proved valid by following only its exceptions to the root.
 
-        Exceptions are the nodes whose parent is not one link closer to the tree's hub. False proves
-        nothing: the tree is partial, has too many exceptions, or the search ended before all
-        exceptions reached the root.
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. The result
+        False proves nothing: the tree is partial, it has too many exceptions, or the search ended
+        before all exceptions reached the root.
         """
         # In a partial tree, distances do not show whether a chain of parents leaves the tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:

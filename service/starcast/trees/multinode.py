@@ -3,12 +3,12 @@
 Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cycle
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.
 
-**Hamiltonian paths and cycles** of S_n are stored as words: sequences of dimensions to cross. The
-paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
-The path is Ehrlich's path (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to
-its start, so the cycle is constructed separately. The cycle passes through the n substars that
-fix the symbol in one position, and recursively through each substar, down to paths in S_4 that are
-found by search.
+**Hamiltonian paths and cycles** of S_n are stored as words, which are sequences of dimensions to
+cross. The paper (sections 3.1 and 4) does not say which path and cycle to use; A1 in
+docs/definitions/fragopoulou-akl.md documents the choice. The path is Ehrlich's path (Knuth 7.2.1.2,
+Algorithm E). For n = 5, 7 and 8 it does not end next to its start, so the cycle is constructed
+separately. The cycle passes through the n substars that fix the symbol in one position, and
+recursively through each substar, down to paths in S_4 that are found by search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
@@ -20,12 +20,11 @@ leaf, and its parent is across the position of symbol n in u.
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
 node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
-Nodes are numbered necklace by necklace, in the order of the definitions page, A3. The necklace
-N_k1, which contains the generator G_k, comes first among the necklaces at distance k. Let v be the
-dimension of the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the
-first node is the rotation of G_k that maps t_k to v. In any other necklace the first node is the
-smallest node whose neighbour across v is closer to the root. In cycle notation (a symbol s is
-followed by x_s)
+Nodes are numbered necklace by necklace, in the order that A3 defines. The necklace N_k1, which
+contains the generator G_k, comes first among the necklaces at distance k. Let v be the dimension of
+the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the first node is
+the rotation of G_k that maps t_k to v. In any other necklace the first node is the smallest node
+whose neighbour across v is closer to the root. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
@@ -80,9 +79,9 @@ PortWord = NDArray[np.uint8]
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    In phase 1, the tree grows by n-1 paths from the root, one across each dimension j. The link
-    that step t adds to this path has the dimension `phase_1_word` [t-1], rotated j-2 times. In
-    phase 2, the nodes that start with 1 become leaves.
+    In phase 1, the tree grows by n-1 paths from the root, one across each dimension j. In step t,
+    the path is extended across the dimension ``phase_1_word(n)[t-1]``, rotated j-2 times. In phase
+    2, the nodes that start with 1 become leaves.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -192,8 +191,8 @@ def _generator(n: int, k: int) -> Generator:
 def _list_necklaces(topology: Topology) -> _NecklaceList:
     orbits = necklaces(topology.n)
     smallest = np.flatnonzero(orbits.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    # Kind 0 is the necklace of a generator. Of all other necklaces, kind 2 has the nodes that start
-    # with 1, which have the lowest ranks, and kind 1 has the rest.
+    # Necklaces of generators are of kind 0. Of the other necklaces, those whose nodes start with 1,
+    # and thus have the lowest ranks, are of kind 2; all others are of kind 1.
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
@@ -233,11 +232,11 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
     source="Fragopoulou & Akl 1993, section 4",
 )  # fmt: skip
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """Return the Hamiltonian path from the root that ends next to the root.
+    """Return a Hamiltonian path from the root to a neighbour of the root.
 
-    The last link of `cycle_word` closes the cycle. The path of another root is the translated path,
-    so in each step all roots send across the same dimension. The paper instead uses one cycle for
-    all roots, and each root starts at its own node on this cycle (`walk` along `cycle_word`).
+    The last link of `cycle_word` closes the cycle. The path of another root is the translated path.
+    So the messages of all roots cross the same dimension in each step. In the paper, all roots use
+    the same cycle (`walk` along `cycle_word`), and each root starts at its own node of this cycle.
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """
@@ -357,7 +356,8 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
         first: the start's symbol of each path.
         last: the goal's symbol of each path.
     """
-    # The goal's symbol gets the sort key 256, which puts it last, but does not fit into uint8.
+    # The goal's symbol gets the sort key 256, which puts it last. Keys are int16, because 256 does
+    # not fit into uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256
@@ -403,8 +403,8 @@ def _s4_paths() -> NDArray[np.uint8]:
     """Return a Hamiltonian path of S_4 from the identity to each odd permutation.
 
     Returns:
-        uint8 ``[24, 23]``, indexed by the rank of the last node: the position, 1..3, that each step
-        swaps with position 0.
+        uint8 ``[24, 23]``, indexed by the rank of the last node and the step. Each entry is the
+        position, 1..3, that the step swaps with position 0. Rows of even permutations are 0.
     """
     paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
     perms = permutations.table(_BASE)

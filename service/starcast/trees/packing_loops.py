@@ -48,9 +48,9 @@ def is_allowed(
             ``has_flow``: whether a path uses each directed link; all 0 at first.
             ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
             ``seen``: for each node, then each tree, the number of the last search that reached it.
-            ``came``: the directed link over which a search reached each node; if it reached the
-            node as the start of the path of tree i, which may now start at node v instead, the
-            number -1 - (v * trees + i).
+            ``came``: how a search reached each node: the index of the directed link, or the number
+            -1 - (v * trees + i) if the path of tree i starts at the node and may start at node v
+            instead.
             ``distances``: the distance of each node from the root.
             ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
             ``under``: the node below each node in its stack.
@@ -153,8 +153,8 @@ def grow(
     """Add directed links to trees, in order; skip links after which a tree cannot be completed.
 
     Args:
-        takers: the tree of each candidate.
-        links: the directed link of each candidate, from a node of the tree.
+        takers: for each candidate link, the tree to which it may be added.
+        links: the candidate links; each of them begins at a node of its tree.
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
@@ -185,7 +185,7 @@ def grow(
 
 @jit
 def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
-    """Return the directed link from a node's parent in a tree, or -1 at the root.
+    """Return the directed link from a node's parent in a tree, or -1 if it has no parent there.
 
     ``owner`` has the tree of each directed link.
     """
