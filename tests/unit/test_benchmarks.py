@@ -102,7 +102,7 @@ def test_every_benchmark_has_a_section_on_the_page() -> None:
 
 
 def test_the_speedup_is_above_1_if_starcast_is_faster_and_below_1_if_it_is_slower() -> None:
-    """A shorter time is faster, and so is a higher rate."""
+    """The speedup is above 1 if the time is shorter or the rate is higher."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 

@@ -25,7 +25,7 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return the `Place` for S4, the smallest topology on which all benchmark cases make sense."""
+    """Return the benchmark data of S4, the smallest star graph on which every case makes sense."""
     return Place("S4")
 
 
@@ -66,7 +66,7 @@ def test_the_other_libraries_return_the_same_results(name: str) -> None:
 def stored(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Place, list[Any]]:
-    """Return a `Place`, and the database engines that hold its rows."""
+    """Return the benchmark data of a topology, and the database engines that store its rows."""
     pytest.importorskip("duckdb")
     pytest.importorskip("ladybug")
     from benchmarks.packs_engines import DuckDB, Ladybug

@@ -12,7 +12,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: On S_3 the tree `shortest-path` is partial, so n = 3 comes first.
+#: A quick test run keeps the first case: n = 3, the smallest n for which the tree `shortest-path`
+#: omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")
 PLACES = [(n, i) for n in SIZES for i in range(n - 1)]
@@ -54,9 +55,9 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
 
 
 def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
-    """For most nodes of a tree, the parent is closer to the hub of the tree than the node itself.
+    """The parents of most nodes are closer to the hub of the tree than the nodes themselves.
 
-    Without a valid hub, `verify` would have to follow every node to the root.
+    With a wrong hub, this would not hold, and `verify` would follow more nodes to the root.
     """
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:

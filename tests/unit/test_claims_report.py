@@ -38,7 +38,7 @@ def test_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
         Lab(Settings.load).check_claims("TS.L5", sizes=sizes, store=False)
 
 
-def test_evidence_converted_to_json_and_back_is_equal_and_in_order(
+def test_evidence_converted_to_json_and_back_keeps_its_values_and_their_order(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")

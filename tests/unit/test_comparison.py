@@ -36,7 +36,7 @@ def run(
     return priced
 
 
-#: Changes that give a run a fault.
+#: Column values of a run with one fault.
 FAULTY: dict[str, Any] = {"faults": ["21345"], "seed": 1}
 
 
@@ -45,7 +45,7 @@ def side(name: str, *runs: Run) -> Side:
 
 
 def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any) -> Comparison:
-    """Compare the experiment ``a`` with the experiment ``b``, given by one or several runs."""
+    """Compare experiment ``a`` with experiment ``b``. Each is given by one or several runs."""
     sides = [
         side(name, *([runs] if isinstance(runs, Run) else runs))
         for name, runs in (("a", ours), ("b", theirs))
@@ -101,7 +101,8 @@ def test_a_row_with_a_single_run_is_not_comparable() -> None:
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
-#: Runs of the two sides, some columns of the complete comparison, and their values.
+#: For each case: the runs of the two sides, some columns of the complete comparison, and the values
+#: of these columns.
 MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     "runs of the same algorithm if both sides have it": (
         [run(10), run(20, algorithm="greedy")], [run(30, algorithm="greedy"), run(5)],
