@@ -550,7 +550,7 @@ def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> N
 
 
 def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_row() -> None:
-    """The runs in a row differ in their algorithm and on the axes in the option `across`."""
+    """The runs in a row may differ in their algorithm, and in the axes that `across` names."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [
@@ -575,7 +575,7 @@ def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_
         pair(ours, theirs, by="steps")
 
 
-def test_the_columns_of_the_listed_runs_do_not_depend_on_the_sides() -> None:
+def test_the_columns_of_the_listed_runs_do_not_depend_on_the_names_of_the_sides() -> None:
     ours, theirs = [run(10), run(20, message_bytes=Fraction(2))], [run(5, algorithm="greedy")]
     table = presentation.tabulate_runs(pair(ours, theirs))
     assert table.columns == (

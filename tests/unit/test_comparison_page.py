@@ -41,7 +41,7 @@ def fonts() -> None:
 
 
 def three(**changes: Any) -> Comparison:
-    """Return a comparison of three algorithms whose curves cross, with 1 and 4 segments."""
+    """Return a comparison of three algorithms with 1 or 4 segments. Their curves cross."""
     runs = [
         *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
         *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
@@ -52,7 +52,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def across() -> Comparison:
-    """Return a comparison of two algorithms on each of S5 and Q7, whose curves cross."""
+    """Return a comparison of two algorithms on each of S5 and Q7. The curves cross."""
     runs = [
         *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
         *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
@@ -117,7 +117,7 @@ def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
     assert len(described["crossovers"]) == len(crossovers.all_crossovers(comparison))
     (panel,) = described["panels"]
     (curve,) = [curve for curve in panel["curves"] if curve["label"] == "multiple"]
-    # 1000 + 2m with 1 segment and 1300 + m with 4 segments cross at m = 300.
+    # The times 1000 + 2m with 1 segment and 1300 + m with 4 segments are equal at m = 300.
     assert cells(curve["spots"], "message_bytes", "time", "segments") == [
         (16, 1032, 1), (256, 1512, 1), (4096, 5396, 4), (65536, 66836, 4),
     ]  # fmt: skip
@@ -234,7 +234,7 @@ def test_texts_given_by_users_are_escaped() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert len(read.find("script")) == 2  # one for the data, one for the code
+    assert len(read.find("script")) == 2  # one has the data, the other the code
     assert nasty in read.text
 
 

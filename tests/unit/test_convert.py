@@ -31,7 +31,7 @@ def build(spec: str, construction: str) -> Forest:
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Return all edges, sorted: parent, child, tree, level and the port at the parent."""
+    """Return all edges in order, each as parent, child, tree, level and port at the parent."""
     topology = trees.topology
     levels = trees.levels()
     result = []
@@ -211,6 +211,6 @@ class _Without:
         self._package = package
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Report the package as missing."""
+        """Raise `ModuleNotFoundError` for the hidden package."""
         if name.partition(".")[0] == self._package:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)

@@ -1,6 +1,6 @@
 """Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
 
-The pitfalls are listed in docs/definitions/tseng-sheu.md.
+The tests mention pitfalls by their numbers in docs/definitions/tseng-sheu.md.
 """
 
 from fractions import Fraction

@@ -64,7 +64,7 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     The correct formula is ceil(M (N-1)/(n-1)). The misreading is M ceil((N-1)/(n-1)) (pitfall 16,
     fragopoulou-akl.md).
     """
-    # The oracle counts necklaces node by node.
+    # The oracle counts necklaces node by node, which is too slow on large topologies.
     sizes = SMALL if key in paper_costs.BY_NODES else (*SMALL, *LARGE)
     for case in grouped(*sizes, shares=(1, 7))[key]:
         cost = priced(case, m, costs.Machine(start_up, byte))
@@ -112,9 +112,9 @@ def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
-    """With a base of height h_T, start-ups are h_T instead of Theorem 3's D_n.
+    """Theorem 3 states D_n start-ups. With a base of height h_T, there are h_T start-ups.
 
-    Bytes do not change.
+    The base does not change the bytes.
     """
     topology, by = as_topology(f"S{n}"), ("allgather", "dimension-change")
     for name in single_trees(topology):

@@ -24,7 +24,10 @@ def network(spec: str) -> nx.Graph:
 
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
-    """Find and check disjoint paths of two nodes: one per port, without common inner nodes."""
+    """Find disjoint paths between two nodes, and check them.
+
+    There must be one path per port, and no two paths may have a common inner node.
+    """
     paths = find_disjoint_paths(topology(spec), source, target)
     inner = [node for path in paths for node in path[1:-1]]
     assert len({*inner, source, target}) == len(inner) + 2

@@ -18,7 +18,7 @@ from starcast.trees.construction import forest_from_id
 from support.colour_vision import COLOUR_VISION, GREY, smallest_distance
 from support.read_svg import SVG, Picture
 
-#: S4 is the smallest star on which all constructions differ, so it comes first.
+#: A quick test run keeps the first case. It is S4: on smaller stars, most constructions coincide.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
@@ -31,7 +31,7 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_drawing_shows_every_node_and_edge_of_the_tree_legibly(spec: str) -> None:
-    """Everything is drawn once, each level is a row, and nothing overlaps or crosses."""
+    """Each node and edge is drawn once, each level is a row, and nothing overlaps or crosses."""
     for name in plain_constructions(spec):
         for tree in {0, forest(spec, name).trees - 1}:
             trees, result = drawing(spec, name, tree)
