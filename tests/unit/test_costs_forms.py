@@ -112,9 +112,9 @@ def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
-    """Theorem 3 states D_n start-ups. With a base of height h_T, there are h_T start-ups.
+    """Theorem 3 of Tseng & Sheu 1997 states D_n start-ups.
 
-    The base does not change the bytes.
+    With a base of height h_T, there are h_T start-ups. The base does not change the bytes.
     """
     topology, by = as_topology(f"S{n}"), ("allgather", "dimension-change")
     for name in single_trees(topology):

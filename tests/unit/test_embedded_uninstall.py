@@ -21,7 +21,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings with one file each in the home, the cache and the shared programs.
+    """The settings of an installation with one file each in home, cache and shared programs.
 
     The system user does not exist.
     """
@@ -63,7 +63,7 @@ def test_without_a_terminal_uninstall_requires_the_option_yes(settings: Settings
 def test_uninstall_finally_lists_files_that_it_does_not_delete(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""
+    """`make` has created uv's cache, and --install-completion has created a script."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     words = ["--home", str(settings.home), "uninstall", "--yes"]

@@ -98,7 +98,7 @@ def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]
-    # From S_9 on, counting is slow: (n-1)! is a lower bound on the number of full necklaces.
+    # On S_9 and larger stars, counting full necklaces is slow. Their number is at least (n-1)!.
     full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     assert begun.idle.shape[1] <= messages * full
 
