@@ -1,8 +1,9 @@
 """The opening of the exact alltoall: the first steps, which serve the short necklaces.
 
-A word is a path from the root to a node, given by its dimensions. Read backwards, it resolves the
-cycles of the node's permutation one by one; the entry of a cycle is the symbol crossed twice. A
-cell is one dimension in one step, and is used by at most one hop.
+A word is a path from the root to a node, given by the dimensions that it crosses. Read backwards,
+the path resolves the cycles of the node's permutation one by one. The entry of a cycle is the
+symbol whose dimension the path crosses twice. A cell is one dimension in one step, and is used by
+at most one hop.
 """
 
 from collections import Counter

@@ -187,7 +187,7 @@ def test_every_example_experiment_has_a_title_and_states_its_duration_in_minutes
 def test_every_example_experiment_needs_little_time_and_memory(design: Design) -> None:
     """Each schedule needs less than 1 GB.
 
-    All schedules of an experiment together have fewer than 100 million rows, which take about 100 s.
+    All schedules of an experiment together have fewer than 100 million rows, which take 100 s.
     """
     sizes = [required_memory(group[0]) for group in design.groups]
     assert max(sizes) < 1_000_000_000

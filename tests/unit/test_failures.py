@@ -80,7 +80,7 @@ SERVER_ERRORS: list[tuple[Exception, int, str]] = [
     (MemoryError(), 7, "memory ran out"),
     (RecursionError("deep"), 7, "an input is nested too deeply"),
 ]
-#: Calls that raise an exception, with the exit code and a part of the message of the reported error.
+#: Calls that raise an exception, each with the exit code and a part of the reported message.
 CALLS: list[tuple[Callable[[], object], int, str]] = [
     (lambda: Path("/nowhere/x").read_bytes(), 2, "/nowhere/x cannot be used: No such file or"),
     (lambda: Path("/dev/null/x").read_bytes(), 2, "/dev/null/x cannot be used: Not a directory"),

@@ -1,4 +1,7 @@
-"""Topologies without translations: partial matchings as ports, more ports than links at a node."""
+"""Topologies without translations.
+
+A port need not have a link at every node, so a node can have more ports than links.
+"""
 
 import json
 from collections.abc import Callable
@@ -104,7 +107,7 @@ def test_distances_up_to_254_are_stored_as_uint8(nodes: int, dtype: type) -> Non
     assert ring.diameter == nodes // 2
 
 
-#: Defects of a plug-in's topology: the change that causes each, and the error message.
+#: Defects of a topology from a plug-in, each with the change that causes it and the error message.
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     "a port is not one to one": (
         lambda t: t._table[0].put(2, 0),  # type: ignore[attr-defined]
