@@ -126,7 +126,7 @@ ORACLES: dict[tuple[str, str], Oracle] = {
     **{("allgather", name): partial(translated, name) for name in ("nk-greedy", "nk-multiple")},
     **{("alltoall", name): of_source(rows) for name, rows in scatter.EXCHANGED.items()},
 }
-#: Algorithms whose rows are compared elsewhere, checked independently, or found by searches.
+#: Algorithms without an oracle in this module. Other tests check their schedules.
 WITHOUT_ORACLE = {
     ("alltoall", "exact"), ("allgather", "ring"), ("allgather", "binomial"),
     ("broadcast", "optimal"), ("broadcast", "substar-doubling"), ("broadcast", "symbol-doubling"),
@@ -179,7 +179,8 @@ def ports_of(algorithm: str) -> tuple[str, ...]:
     return ("one",) if algorithm in {"hamiltonian-cycle", "one-port"} else ("all",)
 
 
-#: A quick test run keeps the first case. It is S4: on smaller stars, several algorithms coincide.
+#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
+#: smaller stars.
 SMALL = (
     *("S4", "S2", "S3"),
     *(f"S{n},{k}" for n in range(2, 5) for k in range(1, n)),
@@ -239,7 +240,7 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
 
 
 def test_every_shipped_algorithm_has_an_oracle_or_is_listed_as_an_exception() -> None:
-    """Only the four collectives from which the other collectives are derived need an oracle."""
+    """The other collectives are derived from broadcast, allgather, scatter and alltoall."""
     shipped = {
         (entry.collective, entry.name)
         for collective in ("broadcast", "allgather", "scatter", "alltoall")

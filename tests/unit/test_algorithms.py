@@ -17,7 +17,8 @@ from starcast.trees import forest
 from starcast.trees.construction import CONSTRUCTIONS
 from support.meeting import refused
 
-#: A quick test run keeps the first case. It is S4: on smaller stars, several algorithms coincide.
+#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4")
 
 

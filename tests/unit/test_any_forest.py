@@ -13,7 +13,8 @@ from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
-#: A quick test run keeps the first case. It is S4: on smaller stars, most constructions coincide.
+#: `make test` always tests the first topology. It is S4, because several constructions are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S4,2", "S5,2", "S5,4", "Q3")
 SPLITS = {
     "broadcast": "segments",

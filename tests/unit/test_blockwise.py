@@ -163,7 +163,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """Potentials need not decrease along this path, so the verification follows its nodes."""
+    """Potentials need not decrease along this path. The verification follows it node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4

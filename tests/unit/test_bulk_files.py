@@ -101,7 +101,7 @@ def test_an_empty_text_is_written_differently_from_a_missing_property(
     assert '"S4,2",nk-star,4,2,12,' in (written.folder / "topology.csv").read_text()
 
 
-def test_the_summary_has_rows_bytes_and_importer_arguments(
+def test_the_summary_counts_rows_and_bytes_and_has_importer_arguments(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """The importer gets one argument for each file."""

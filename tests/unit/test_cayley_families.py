@@ -1,4 +1,7 @@
-"""Cayley graphs: families compared with definitions and published values, and generators."""
+"""Cayley graphs.
+
+Families are compared with definitions and published values. Other graphs are given by generators.
+"""
 
 import re
 from itertools import permutations
@@ -69,7 +72,7 @@ BURNT_PANCAKES = (4, 6, 8, 10, 12)
 
 
 def levels(spec: str) -> tuple[int, ...]:
-    """Return the level sizes of a topology."""
+    """Return the level sizes of a topology: the numbers of nodes at distance 0, 1, 2, ..."""
     return topology(spec).distance_profile()
 
 

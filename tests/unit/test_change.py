@@ -12,7 +12,7 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: A quick test run keeps the first case: n = 3, the smallest n for which the tree `shortest-path`
+#: `make test` always tests the first n. It is 3, the smallest n for which the tree `shortest-path`
 #: omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")

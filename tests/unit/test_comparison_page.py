@@ -63,7 +63,7 @@ def across() -> Comparison:
 
 
 def profiles(comparison: Comparison) -> dict[int | None, list[int]]:
-    """Return invented numbers of links used in each step: 1 in step 1, 2 in step 2, and so on."""
+    """For each run, return an invented profile: 1 link used in step 1, 2 in step 2, and so on."""
     return {
         run.id: list(range(1, int(run.costs[0].steps or 0) + 1))
         for run in profiled_runs(comparison)

@@ -26,7 +26,7 @@ every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
 def build(spec: str, construction: str) -> Forest:
-    """Return a forest at a root other than the identity."""
+    """Return a forest whose root is not the identity."""
     return forest(spec, construction, topology(spec).nodes - 2)
 
 

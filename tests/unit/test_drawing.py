@@ -18,7 +18,8 @@ from starcast.trees.construction import forest_from_id
 from support.colour_vision import COLOUR_VISION, GREY, smallest_distance
 from support.read_svg import SVG, Picture
 
-#: A quick test run keeps the first case. It is S4: on smaller stars, most constructions coincide.
+#: `make test` always tests the first topology. It is S4, because several constructions are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 

@@ -1,4 +1,4 @@
-"""Programs of the servers: packages, their copies, the system user for root, and jars.
+"""Programs of the embedded servers: packages, their copies, the system user for root, and jars.
 
 In the tests, jars come from a Maven repository with three files on the loopback interface.
 """
