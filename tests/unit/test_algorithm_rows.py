@@ -190,7 +190,7 @@ LARGE = ("S5", "S6", "S5,1", "S5,2", "S5,3", "S5,4", "S6,2", "S6,3", "Q5")
 
 
 def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]]:
-    """Yield combinations of an algorithm's arguments, fewer combinations on large topologies."""
+    """Yield combinations of an algorithm's arguments. Large topologies get fewer combinations."""
     degree = network.degree
     names = [argument.name for argument in entry.arguments]
     messages = {1} if "copies" in names else {1, degree}

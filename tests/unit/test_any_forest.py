@@ -40,7 +40,7 @@ def test_broadcasts_allgathers_scatters_and_gathers_along_every_forest_are_compl
 
 
 def assert_complete(spec: str, base: str, collective: Collective) -> None:
-    """Simulate the schedules along the forest of one construction."""
+    """Check that the schedules along the forest of a construction are complete."""
     network = topology(spec)
     height = forest(network, base).height
     entry = find_algorithm(collective, "forest")

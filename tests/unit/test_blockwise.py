@@ -34,8 +34,8 @@ from starcast.trees import forest
 from support.shards import seal
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Each forest with a number m: the nodes of a block permute m symbols. For m = n, there is a single
-#: block.
+#: Forests, each with a number m. The nodes of a block differ by a permutation of m symbols. For
+#: m = n, there is a single block.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
@@ -281,7 +281,7 @@ def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) 
 
 
 def refusal(files: list[Path], kind: shards.ShardKind = "forest") -> str:
-    """Return the error message for these shards."""
+    """Return the error message of a merge of these shards."""
     with pytest.raises((InputError, RejectedError)) as caught:
         merged(files, kind)
     return caught.value.message

@@ -24,7 +24,7 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 
 TREES = ["multiple", "perfectly-balanced", "dimension-change(base=greedy,i=2)"]
 SCHEDULES = ["broadcast:multiple", "alltoall:exact", "gather:balanced"]
-#: Plans of artifacts. Some ids contain commas, some trees are partial, and a plan has schedules.
+#: Plans of artifacts. Some ids contain commas, some trees are partial, and one plan has schedules.
 PLANS = (plan("S4", TREES, SCHEDULES, root="3142"), plan("S4,2", ["nk-multiple"]))
 
 

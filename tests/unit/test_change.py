@@ -55,9 +55,9 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
 
 
 def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
-    """The parents of most nodes are closer to the hub of the tree than the nodes themselves.
+    """For most nodes of a tree, the parent is closer to the tree's hub than the node itself.
 
-    With a wrong hub, this would not hold, and `verify` would follow more nodes to the root.
+    `verify` follows only the other nodes to the root.
     """
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:
@@ -105,7 +105,7 @@ def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
 
-def test_dimension_change_on_s_n_n_minus_1_equals_that_on_s_n() -> None:
+def test_dimension_change_for_k_equal_to_n_minus_1_equals_that_on_the_star_graph() -> None:
     """For k = n-1 the nk-greedy tree is the greedy tree of S_n."""
     for n, i in [(n, i) for n, i in PLACES if n <= 5]:
         changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, base="nk-greedy", i=i)

@@ -67,7 +67,7 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
 
 
 def few_roots(spec: str) -> list[int]:
-    """Return the identity, the last node and one node between them."""
+    """Return the ranks of the identity, the last node and a node between them."""
     nodes = topology(spec).nodes
     return sorted({0, nodes // 3, nodes - 1})
 
@@ -528,7 +528,7 @@ def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> No
 
 
 def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
-    """The corners of a mesh have two links; the other ports of a corner lead nowhere."""
+    """The corners of a mesh have two links each. The other ports of a corner have no link."""
     graph = topology("Mesh3x3")
     row = ports_towards(graph, np.array([-1, 0, 1, 0, 3, 2, 3, 6, 5]))
     assert sorted(checkers.branch_sizes(graph, row[None], 0)[0]) == [0, 0, 4, 4]

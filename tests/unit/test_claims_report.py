@@ -89,7 +89,7 @@ def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
             assert not re.search(r"-hat|\b(rho|alpha|phi)(\b|_)", text), claim.id
 
 
-def test_descriptions_shown_in_terminals_write_tree_names_with_greek_letters(
+def test_descriptions_shown_in_terminals_use_greek_letters_in_tree_names(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     """A terminal cannot typeset formulas, and L-hat(rho^i(r)) is hard to read."""

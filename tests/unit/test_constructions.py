@@ -164,7 +164,10 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
 def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
-    """The oracles are too slow here, so the trees are compared with translated trees."""
+    """The oracles are too slow here, so the trees are compared with translations of other trees.
+
+    These other trees have the identity as root.
+    """
     network = topology(case.spec)
     root = network.nodes - 2
     built = forest(network, case.name, root=root)
@@ -190,7 +193,7 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
 
 
 def test_displacements_of_nodes_follow_the_definition() -> None:
-    """S_6 is tested because several nodes of a necklace can have the same smallest cycle there."""
+    """On S_6, several nodes of a necklace can have the same smallest cycle."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]

@@ -154,7 +154,7 @@ Conversion = Callable[..., Any]
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_invalid_input_is_refused(conversion: Conversion) -> None:
-    """Examples are an unknown tree, a tree number with a topology, and a corrupted forest."""
+    """The test uses unknown trees, a tree number for a topology, and a corrupted forest."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:

@@ -80,7 +80,7 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_schedule_has_the_number_of_units_that_its_cost_assumes(key: tuple[str, str]) -> None:
-    """For scatter, gather and alltoall, the cost formula states the number of units per node."""
+    """For scatter, gather and alltoall, a cost formula states the number of units for each node."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))

@@ -80,7 +80,7 @@ def test_a_smallest_cut_of_a_random_network_has_the_size_that_networkx_computes(
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
 def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
-    """A path exceeds the distance by at most 4 on star graphs, and by at most 2 on hypercubes.
+    """A path is longer than the distance by at most 4, and on hypercubes by at most 2.
 
     The bound for star graphs is from Day & Tripathi 1994.
     """

@@ -20,7 +20,7 @@ from support.simulator_cases import fault_sets
 
 
 class Case(NamedTuple):
-    """A collective on a topology, with the number of messages and of their copies."""
+    """A collective on a topology, with a number of messages and a number of copies."""
 
     spec: str
     collective: str

@@ -224,7 +224,7 @@ def matcher(word: str) -> system.Matcher:
 
 @pytest.fixture
 def word(tmp_path: Path) -> Iterator[str]:
-    """A command-line argument that marks the test's processes; they are killed after the test."""
+    """A command-line argument of the test's processes, which are killed after the test."""
     own = f"--mark={tmp_path}"
     yield own
     system.wait_or_kill(system.find_all(matcher(own)), 0)

@@ -26,7 +26,7 @@ from starcast.collectives.alltoall import (
 )
 from support.meeting import refused
 
-#: Pairs of n and the number M of messages in a round, where M <= n-1.
+#: Pairs of n and a number M of messages in a round, where M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 

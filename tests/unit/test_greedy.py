@@ -42,7 +42,7 @@ def random_network(seed: int) -> starcast.Network:
 def assert_complete(plan: Schedule) -> None:
     """Check that the oracle finds a schedule complete, and that no step is idle.
 
-    Except in reductions, no unit is delivered twice to a node.
+    Except for reductions, also check that no unit is delivered twice to the same node.
     """
     assert assert_same_verdict(plan).complete
     assert np.unique(plan.step).tolist() == list(range(1, plan.steps + 1))
