@@ -30,7 +30,7 @@ def place() -> Place:
 
 
 def test_every_query_has_benchmark_cases() -> None:
-    """A query has columns to compare if and only if another library answers it too."""
+    """Columns to compare are declared for exactly those queries that another library answers."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 

@@ -28,7 +28,7 @@ def verdicts() -> tuple[Verdict, ...]:
 def failed(
     place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")
 ) -> Verdict:
-    """Return a verdict with a counterexample."""
+    """Return the verdict 'fails' with a counterexample at the given place."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
 

@@ -51,7 +51,7 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
     )
 
 
-#: For each command line, the packages that it must not import.
+#: For each command line, the packages that the command must not import.
 UNUSED = {
     "--version": "numpy neo4j sqlalchemy alembic psycopg pydantic rich jgo psutil",
     "topology show S4": "sqlalchemy neo4j rich numba networkx starcast.trees",

@@ -61,7 +61,7 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
 
 
 def test_without_options_all_collectives_and_port_models_are_printed(starcast: Starcast) -> None:
-    """The rows of both port models are sorted by time."""
+    """The rows of both port models form one list, sorted by time."""
     printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     rows = [row for row in printed if row["collective"] == "allgather"]

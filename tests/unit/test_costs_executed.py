@@ -61,7 +61,7 @@ def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
 
 
 def compared(*which: tuple[str, str, str]) -> Iterator[tuple[Case, costs.Cost, costs.Cost]]:
-    """Yield every case of some algorithms with its closed-form cost and its simulated cost."""
+    """Yield the cases of the given algorithms, each with its closed-form and simulated costs."""
     for case in chain(*(all_of(*entry) for entry in which)):
         form, real = priced(case), simulated_cost(case)
         assert form.transmissions == real.transmissions
@@ -97,7 +97,7 @@ def test_no_execution_is_below_the_lower_bound(
 ) -> None:
     """Times, start-ups, bytes and steps are compared.
 
-    Transmissions are compared for algorithms with the argument messages.
+    Transmissions are compared for algorithms that have the argument `messages`.
     """
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):

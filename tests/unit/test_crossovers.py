@@ -63,7 +63,7 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
     "equal lines": (along(10, 2, SIZES), greedy(10, 2), []),
     "a single size": (along(10, 2, (100,)), greedy(3, 5, (100,)), []),
     # With 1 segment, the times 1000 + 2m and 300 + 5m are equal at m = 700/3. With 4 segments, the
-    # times 2000 + m and 1300 + 3m are equal at m = 350. For these m, 1 segment is best for both.
+    # times 2000 + m and 1300 + 3m are equal at m = 350. At these m, 1 segment is best.
     "the best and each common number of segments": (
         [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)],
         [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)],

@@ -117,7 +117,7 @@ def test_heading_and_legend_describe_the_tree_and_list_exactly_its_ports(
 
 
 def test_colours_of_dimensions_are_distinguishable_with_any_colour_vision() -> None:
-    """All colours differ for colour-blind readers, and three of them also in grey."""
+    """All colours differ for colour-blind readers. The first three also differ in grey."""
     assert all(smallest_distance(COLOURS, vision) > 15 for vision in COLOUR_VISION.values())
     assert smallest_distance(COLOURS[:3], GREY) > 10
 

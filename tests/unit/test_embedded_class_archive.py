@@ -70,7 +70,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
 
 
 def file_kinds(programs: Path) -> set[str]:
-    """Return the kinds of the files in the folder ``jars``: their names up to the first hyphen."""
+    """Return the names of the files in the folder ``jars``, each up to its first hyphen."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 

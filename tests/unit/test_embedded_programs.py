@@ -374,7 +374,7 @@ def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> Non
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
     """Both downloads report that they wait for the lock.
 
-    The second download then finds all files.
+    The download that gets the lock last finds all files.
     """
     recorder = Recorder()
     wanted.folder.mkdir(parents=True)

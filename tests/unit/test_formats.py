@@ -246,8 +246,8 @@ def test_atlahs_computes_the_time_of_the_asynchronous_model(
 ) -> None:
     """The options of ATLAHS are -L 0 -o 0 -g T_s+T_c -G T_c.
 
-    With these options, ATLAHS computes the same times for all-port schedules, and for one-port
-    schedules that send single units.
+    With these options, ATLAHS computes the times of the asynchronous model for all-port schedules,
+    and for one-port schedules that send single units.
     """
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
