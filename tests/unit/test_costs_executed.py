@@ -79,7 +79,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
 
 
 def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> None:
-    """Theorems 2 and 3 of the paper on (n,k)-stars state n-1 times too few bytes."""
+    """The bytes in Theorems 2 and 3 of the paper on (n,k)-stars are too few by a factor of n-1."""
     algorithm = ("broadcast", "nk-greedy")
     for case, form, real in compared((*algorithm, "all"), (*algorithm, "one")):
         degree = as_topology(case.spec).degree

@@ -59,10 +59,10 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """With M = 7 messages, the correct formula and a misreading give different results.
+    """The test uses 1 and 7 messages.
 
-    The correct formula is ceil(M (N-1)/(n-1)). The misreading is M ceil((N-1)/(n-1)) (pitfall 16,
-    fragopoulou-akl.md).
+    For M = 7 messages, the correct formula ceil(M (N-1)/(n-1)) and the misreading
+    M ceil((N-1)/(n-1)) give different results (pitfall 16, fragopoulou-akl.md).
     """
     # The oracle counts necklaces node by node, which is too slow on large topologies.
     sizes = SMALL if key in paper_costs.BY_NODES else (*SMALL, *LARGE)

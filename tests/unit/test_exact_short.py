@@ -31,7 +31,10 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """For h hops to short necklaces, each dimension is crossed at most ceil(h / (n-1)) times."""
+    """A word is a path to a node on a short necklace.
+
+    If all words together have h hops, they cross each dimension at most ceil(h / (n-1)) times.
+    """
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -42,7 +45,11 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle needs entry 2, so the third moves from 2 to 3, and the second from 3 to 4."""
+    """The entry of a cycle is one of its symbols.
+
+    The last cycle needs entry 2. Therefore, the third cycle moves from entry 2 to 3, and the second
+    cycle from 3 to 4.
+    """
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 

@@ -276,7 +276,7 @@ def test_the_atlahs_dialect_of_goal_differs_only_in_cpus_and_interfaces(
 def test_goal_files_for_atlahs_are_limited_by_the_number_of_ports_not_by_the_degree(
     tmp_path: Path,
 ) -> None:
-    """The ports of a complete network with 129 nodes of degree 128 have 129 numbers."""
+    """A complete network of 129 nodes has degree 128, but 129 ports."""
     complete = starcast.network(list(combinations(range(129), 2)))
     built = schedule(complete, "broadcast", "forest(base=breadth-first)")
     with pytest.raises(LimitError, match="has 129 ports; a GOAL file for atlahs supports at most"):

@@ -267,7 +267,8 @@ def test_a_file_that_mixes_labels_and_ranks_is_refused(tmp_path: Path) -> None:
     path.write_text("step,sender,port,unit\n1,a,1,0\n1,3,1,0\n")
     with refused("line 2 has the invalid sender 'a'"):
         schedule_from_csv(path, "Barbell6", "broadcast")
-    # Mesh labels are numbers: senders are read as labels if all are labels, otherwise as ranks.
+    # The labels of a mesh are numbers. If all senders are labels, they are read as labels,
+    # otherwise as ranks.
     path.write_text("step,sender,port,unit\n1,1,1,0\n2,9,1,0\n")
     read = schedule_from_csv(path, "Grid3x4", "broadcast")
     assert read.sender.tolist() == [0, 8]
