@@ -25,7 +25,8 @@ from starcast.trees.construction import single_trees
 from support.meeting import places, plain_rows, tree_of
 from unit.test_constructions import ORACLES as TREES
 
-#: A function of topology, root, port model and arguments that returns rows with units as numbers.
+#: A function that takes topology, root, port model and arguments, and returns rows. The units in
+#: these rows are numbers.
 Oracle = Callable[..., Collection[Row]]
 
 
@@ -58,26 +59,33 @@ def substars(network: Topology, root: Any, ports: str, messages: int) -> Collect
 
 
 def of_source(rows: Callable[..., Collection[Row]]) -> Oracle:
-    """Turn a function of root, messages and copies into an `Oracle`."""
+    """Turn a function of root, messages and, optionally, copies into an `Oracle`."""
     return lambda _network, root, _ports, messages=1, **more: rows(root, messages, *more.values())
 
 
 def of_identity(rows: Callable[[int, int], Collection[Row]]) -> Oracle:
-    """Turn a function of n and messages, which returns the identity's rows, into an `Oracle`."""
+    """Turn a function of n and messages into an `Oracle`.
+
+    The function returns the rows of one source, the identity.
+    """
     return lambda network, _root, _ports, messages: rows(network.n, messages)
 
 
 def dimension_changed(network: Topology, _root: Any, ports: str, base: str) -> Collection[Row]:
-    """Return the rows of Tseng & Sheu's Algorithm 2 for the identity (tseng-sheu.md, A5)."""
+    """Return the rows of Algorithm 2 of Tseng & Sheu 1997 for the source identity.
+
+    See A5 in docs/definitions/tseng-sheu.md.
+    """
     tree = tree_of(forest(network, base).parent_port[0], network.n)
     rows = allgather.algorithm_2(tree, network.n)
     return by_dimension(rows, network.ports) if ports == "one" else rows
 
 
 def translated(construction: str, network: Topology, root: Any, ports: str) -> Collection[Row]:
-    """Return the rows of an allgather on an (n,k)-star: of one source or of all sources.
+    """Return the rows of an allgather on an (n,k)-star.
 
-    All sources are needed in the one-port model if translations change ports.
+    In the one-port model, the rows of all sources are returned if translations change ports.
+    Otherwise, the rows of one source are sufficient.
     """
     nodes = places(network)
     trees = TREES["nk-star"][construction](nodes[0], network.n)
@@ -90,7 +98,7 @@ def translated(construction: str, network: Topology, root: Any, ports: str) -> C
 
 
 def numbered(rows: Collection[Row], nodes: Sequence[Any], units: int) -> set[Row]:
-    """Replace each unit, a pair of a source and a number, by its number in a schedule."""
+    """Replace each unit, given by its source and a number, by its number in the whole schedule."""
     first = {source: number * units for number, source in enumerate(nodes)}
     return {row._replace(unit=first[row.unit[0]] + row.unit[1]) for row in rows}
 
@@ -118,7 +126,7 @@ ORACLES: dict[tuple[str, str], Oracle] = {
     **{("allgather", name): partial(translated, name) for name in ("nk-greedy", "nk-multiple")},
     **{("alltoall", name): of_source(rows) for name, rows in scatter.EXCHANGED.items()},
 }
-#: Algorithms whose rows are compared elsewhere, checked independently, or found by searches.
+#: Algorithms without an oracle in this module. Other tests check their schedules.
 WITHOUT_ORACLE = {
     ("alltoall", "exact"), ("allgather", "ring"), ("allgather", "binomial"),
     ("broadcast", "optimal"), ("broadcast", "substar-doubling"), ("broadcast", "symbol-doubling"),
@@ -141,7 +149,7 @@ class Case(NamedTuple):
 def cases(*specs: str) -> list[Case]:
     """Return all algorithms with an oracle on these topologies.
 
-    The code under test is not asked which algorithms it supports.
+    The algorithms come from the tables of this module, not from the code under test.
     """
     return [
         Case(spec, *key, ports)
@@ -151,7 +159,7 @@ def cases(*specs: str) -> list[Case]:
         for ports in ports_of(key[1])
         # A one-port allgather on S6,3 has the rows of 120 sources, which take too long to list.
         if (spec, key[0]) != ("S6,3", "allgather")
-        # These algorithms, with their trees, paths and necklaces, are defined only for n >= 3.
+        # These algorithms are defined only for n >= 3.
         if spec != "S2"
         or not (key[1] == "perfectly-balanced" or (key[0] == "allgather" and key[1] in ALLGATHERS))
     ]
@@ -171,7 +179,8 @@ def ports_of(algorithm: str) -> tuple[str, ...]:
     return ("one",) if algorithm in {"hamiltonian-cycle", "one-port"} else ("all",)
 
 
-#: S4 is the smallest star on which all algorithms differ, so it comes first.
+#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
+#: smaller stars.
 SMALL = (
     *("S4", "S2", "S3"),
     *(f"S{n},{k}" for n in range(2, 5) for k in range(1, n)),
@@ -181,7 +190,7 @@ LARGE = ("S5", "S6", "S5,1", "S5,2", "S5,3", "S5,4", "S6,2", "S6,3", "Q5")
 
 
 def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]]:
-    """Yield combinations of an algorithm's arguments, fewer combinations on large topologies."""
+    """Yield combinations of an algorithm's arguments. Large topologies get fewer combinations."""
     degree = network.degree
     names = [argument.name for argument in entry.arguments]
     messages = {1} if "copies" in names else {1, degree}
@@ -193,7 +202,7 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
         choices |= {"segments": {1, 3}, "copies": set(range(1, degree + 1))}
     for values in product(*(choices[name] for name in names)):
         arguments = dict(zip(names, values, strict=True))
-        # All subtrees contain the leaves, and each subtree must carry the same number of messages.
+        # perfectly-balanced needs a multiple of n-1 messages.
         if entry.name != "perfectly-balanced" or arguments["messages"] % degree == 0:
             yield arguments
 
@@ -210,7 +219,10 @@ def test_rows_of_small_and_larger_schedules_equal_those_of_the_oracle(case: Case
 
 
 def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
-    """Compare the rows for some roots and arguments; compare a gather with the reversed scatter."""
+    """Compare the rows with those of the oracle for some roots and arguments.
+
+    A gather is compared with the reversed scatter.
+    """
     network, key = topology(case.spec), (case.collective, case.algorithm)
     last = network.nodes - 1
     ranks = sorted({0, last // 3, last}) if network.nodes <= 24 else [last]
@@ -228,7 +240,10 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
 
 
 def test_every_shipped_algorithm_has_an_oracle_or_is_listed_as_an_exception() -> None:
-    """Only the four collectives from which the other collectives are derived need an oracle."""
+    """Only broadcast, allgather, scatter and alltoall need oracles.
+
+    The other collectives are derived from these.
+    """
     shipped = {
         (entry.collective, entry.name)
         for collective in ("broadcast", "allgather", "scatter", "alltoall")

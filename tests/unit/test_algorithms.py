@@ -17,7 +17,8 @@ from starcast.trees import forest
 from starcast.trees.construction import CONSTRUCTIONS
 from support.meeting import refused
 
-#: S4 is the smallest star on which all constructions and algorithms differ, so it comes first.
+#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4")
 
 
@@ -35,13 +36,16 @@ def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule
 def test_schedules_are_complete_and_match_their_declarations(
     spec: str,
 ) -> None:
-    """Schedules have the declared steps and transmissions, and sorted rows on tree links."""
+    """Each schedule has the declared steps and transmissions.
+
+    Its rows are sorted and use only links of its trees.
+    """
     for entry, ports in algorithms_with_ports(spec):
         assert_matches_declaration(spec, entry, ports)
 
 
 def assert_matches_declaration(spec: str, entry: Algorithm, ports: str) -> None:
-    """Compare a schedule with the declaration of its algorithm."""
+    """Check that a schedule is complete and has the properties that its algorithm declares."""
     network = topology(spec)
     plan, arguments = build(spec, entry, ports), entry.resolve_arguments(network, {})
     result = simulate(plan)
@@ -61,7 +65,7 @@ def assert_matches_declaration(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
-    """Check that every row of a schedule uses a link of its tree."""
+    """Check that every row of a schedule uses a link of its tree, if the schedule has a forest."""
     assert (plan.forest_id is None) == (along is None)
     if plan.forest is None:
         return
@@ -192,7 +196,7 @@ def test_the_repr_of_a_catalogue_entry_shows_its_name_and_source() -> None:
         assert "lambda" not in repr(entry.arguments)
 
 
-def test_the_number_of_messages_has_a_default() -> None:
+def test_the_number_of_segments_or_messages_has_a_default() -> None:
     """The default is n-1 for algorithms that need a multiple of n-1 messages, and 1 for others."""
     for entry in algorithms():
         if entry.split_argument is not None and entry.supports(topology("S5")):

@@ -35,7 +35,7 @@ def test_the_tables_of_the_page_agree_with_the_runs(
 def test_the_algorithm_for_long_vectors_is_faster_from_the_crossover_on(
     topology: str,
 ) -> None:
-    """One byte below the crossover, the algorithm for long vectors is not yet faster."""
+    """For vectors one byte shorter than the crossover, the algorithm is not faster."""
     crossovers = lines("crossovers", topology)
     assert crossovers
     for line in crossovers:

@@ -13,7 +13,8 @@ from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
-#: S4 is the smallest star on which all constructions differ, so it comes first.
+#: `make test` always tests the first topology. It is S4, because several constructions are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S4,2", "S5,2", "S5,4", "Q3")
 SPLITS = {
     "broadcast": "segments",
@@ -31,15 +32,15 @@ def test_broadcasts_allgathers_scatters_and_gathers_along_every_forest_are_compl
     """The test uses two roots, both port models, and one or three segments or messages.
 
     The number of rows equals the predicted number. A pipeline takes one step per level of the tree,
-    and one more step for each segment after the first. In the one-port model, each step becomes one
-    sub-step per port.
+    and one more step for each segment after the first. In the one-port model, each step becomes up
+    to one sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)
 
 
 def assert_complete(spec: str, base: str, collective: Collective) -> None:
-    """Simulate the schedules along the forest of one construction."""
+    """Check that the schedules along the forest of a construction are complete."""
     network = topology(spec)
     height = forest(network, base).height
     entry = find_algorithm(collective, "forest")

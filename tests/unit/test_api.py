@@ -1,4 +1,4 @@
-"""The public Python interface: its names, docstrings and types, and what its import loads."""
+"""The public Python interface: names, docstrings and types, and the libraries that it loads."""
 
 from importlib import resources
 

@@ -56,7 +56,10 @@ def assert_arc_disjoint(built: Forest) -> None:
 
 
 def count_existing(network: Topology, root: int) -> int:
-    """Return the maximum number of trees: the smallest maximum flow from the root (NetworkX)."""
+    """Return the maximum number of arc-disjoint trees with this root.
+
+    This number is the smallest maximum flow from the root to another node. NetworkX computes it.
+    """
     graph = nx.DiGraph()
     for port in network.ports:
         ends = network.neighbours(port).tolist()
@@ -94,7 +97,7 @@ def test_families_have_the_maximum_number_of_trees_by_default(spec: str) -> None
 
 @pytest.mark.parametrize(("spec", "height"), [("S4", 6), ("S5", 8), ("S6", 10), ("T8x8x8", 13)])
 def test_arc_disjoint_trees_have_the_known_heights(spec: str, height: int) -> None:
-    """On star graphs, no tree is higher than the trees of Fragopoulou & Akl 1996."""
+    """On star graphs, the forest is not higher than that of Fragopoulou & Akl 1996."""
     built = forest(spec, "arc-disjoint")
     assert built.height == height
     if spec.startswith("S"):
@@ -102,7 +105,7 @@ def test_arc_disjoint_trees_have_the_known_heights(spec: str, height: int) -> No
     built.verify()
 
 
-def test_a_single_tree_is_a_shortest_path_tree_and_not_higher_than_two_trees() -> None:
+def test_a_single_tree_on_a_mesh_has_shortest_paths_and_is_not_higher_than_two_trees() -> None:
     heights = [forest("Mesh5x6", "arc-disjoint", trees=trees).height for trees in (1, 2)]
     assert heights[0] <= heights[1]
     assert forest("Mesh5x6", "arc-disjoint", trees=1).is_shortest_path

@@ -51,7 +51,7 @@ def module_name(path: Path) -> str:
 
 
 def part(name: str) -> str:
-    """Return the package of starcast, or the top-level module, to which a module belongs."""
+    """Return the part of starcast to which a module belongs: a package or a top-level module."""
     return name.split(".")[1] if "." in name else "__init__"
 
 
@@ -123,7 +123,7 @@ def test_there_are_no_import_cycles() -> None:
 
 
 def test_the_mathematical_packages_import_no_database_terminal_or_web_library() -> None:
-    """The exceptions are modules that store verification runs, and pydantic in file schemas."""
+    """Two modules of `claims` may use the database. Modules that check files may use pydantic."""
     wrong = []
     for name in NAMES:
         if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
@@ -172,10 +172,11 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
 
 
 def _meanings() -> dict[str, set[str]]:
-    """Return the definitions of each public name of a class or type alias.
+    """Return all definitions of each public class name and type alias.
 
-    A class is defined by its module, and an alias by its value. An alias such as
-    `Base = columns.Base` only imports a name. A `type` statement would need Python 3.12.
+    The definition of a class is its module, and that of an alias is its value. An alias such as
+    `Base = columns.Base` is omitted, because it only imports a name. The type aliases are plain
+    assignments, because a `type` statement needs Python 3.12.
     """
     meanings = defaultdict[str, set[str]](set)
     for name, path in NAMES.items():
@@ -206,7 +207,7 @@ def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
 
 def test_no_file_contains_the_host_name_of_a_package_registry() -> None:
     """Package managers use their default registries. Users specify mirrors in a setting."""
-    # With the brackets, the pattern does not match itself.
+    # The brackets prevent the pattern from matching this line.
     hosts = r"repo1?\.mave[n]|pypi\.or[g]|pythonhoste[d]|registry\.np[m]|crates\.i[o]"
     command = ["git", "grep", "--extended-regexp", "--text", "--files-with-matches", hosts]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -48,7 +48,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The first edge list contains a cycle apart from the root. The second omits a node."""
+    """The first edge list contains a cycle that the root cannot reach. The second omits a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -102,7 +102,7 @@ def test_every_benchmark_has_a_section_on_the_page() -> None:
 
 
 def test_the_speedup_is_above_1_if_starcast_is_faster_and_below_1_if_it_is_slower() -> None:
-    """A shorter time is faster, and so is a higher rate."""
+    """The speedup is above 1 if the time is shorter or the rate is higher."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 

@@ -25,12 +25,12 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return the `Place` for S4, the smallest topology on which all benchmark cases make sense."""
+    """Return the benchmark data of S4, the smallest star graph on which every case makes sense."""
     return Place("S4")
 
 
 def test_every_query_has_benchmark_cases() -> None:
-    """A query has columns to compare if and only if another library answers it too."""
+    """Columns to compare are declared for exactly those queries that another library answers."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 
@@ -66,7 +66,7 @@ def test_the_other_libraries_return_the_same_results(name: str) -> None:
 def stored(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Place, list[Any]]:
-    """Return a `Place`, and the database engines that hold its rows."""
+    """Return the benchmark data of a topology, and the database engines that store its rows."""
     pytest.importorskip("duckdb")
     pytest.importorskip("ladybug")
     from benchmarks.packs_engines import DuckDB, Ladybug

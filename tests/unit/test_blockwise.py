@@ -34,8 +34,8 @@ from starcast.trees import forest
 from support.shards import seal
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Forests, each with the number m of symbols that are permuted within a block. For m = n, there is
-#: a single block.
+#: Forests, each with a number m. The nodes of a block differ by a permutation of m symbols. For
+#: m = n, there is a single block.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
@@ -47,7 +47,7 @@ FORESTS = [
 
 
 def arrays_of(source: Source) -> NDArray[np.uint8]:
-    """Return the parent ports of all blocks as one array, uint8 ``[trees, nodes]``."""
+    """Return the parent ports in all blocks of a forest as one array, uint8 ``[trees, nodes]``."""
     ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
     image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
     for block in range(source.count):
@@ -118,7 +118,7 @@ def verified_or_error(source: Source) -> BlockVerification | RejectedError:
         return error
 
 
-#: Constructions of several trees, whose verification by blocks is slow unless it is compiled.
+#: Constructions of several trees. Their verification by blocks is slow unless it is compiled.
 COMPILED = {"multiple", "edge-disjoint"}
 
 
@@ -127,7 +127,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
-    """If the tree is still spanning, checkers and verification find the same heights and loads."""
+    """If it does, verification by blocks finds the same heights and loads as the checkers."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -163,7 +163,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """Potentials need not decrease along this path, so the verification follows its nodes."""
+    """Potentials need not decrease along this path. The verification follows it node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
@@ -281,7 +281,7 @@ def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) 
 
 
 def refusal(files: list[Path], kind: shards.ShardKind = "forest") -> str:
-    """Return the error message for these shards."""
+    """Return the error message of a merge of these shards."""
     with pytest.raises((InputError, RejectedError)) as caught:
         merged(files, kind)
     return caught.value.message

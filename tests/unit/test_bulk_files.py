@@ -24,7 +24,7 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 
 TREES = ["multiple", "perfectly-balanced", "dimension-change(base=greedy,i=2)"]
 SCHEDULES = ["broadcast:multiple", "alltoall:exact", "gather:balanced"]
-#: Artifacts that include ids with commas, partial trees and several schedules.
+#: Plans of artifacts. Some ids contain commas, some trees are partial, and one plan has schedules.
 PLANS = (plan("S4", TREES, SCHEDULES, root="3142"), plan("S4,2", ["nk-multiple"]))
 
 
@@ -61,7 +61,7 @@ def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
         assert text.splitlines()[0] == ",".join([ids, *names])
 
 
-def test_files_written_in_blocks_have_the_same_values(
+def test_files_written_in_one_or_in_several_blocks_have_the_same_values(
     written: bulk_files.BulkFiles, built: list[GraphArtifact], tmp_path: Path
 ) -> None:
     """Only leading zeros differ, because each block pads its numbers to its own width."""
@@ -101,7 +101,7 @@ def test_an_empty_text_is_written_differently_from_a_missing_property(
     assert '"S4,2",nk-star,4,2,12,' in (written.folder / "topology.csv").read_text()
 
 
-def test_the_summary_has_rows_bytes_and_importer_arguments(
+def test_the_summary_counts_rows_and_bytes_and_has_importer_arguments(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """The importer gets one argument for each file."""

@@ -1,4 +1,7 @@
-"""Cayley graphs: families compared with definitions and published values, and generators."""
+"""Cayley graphs.
+
+Families are compared with definitions and published values. Other graphs are given by generators.
+"""
 
 import re
 from itertools import permutations
@@ -40,8 +43,8 @@ SPECS = {
 #: A small graph of each family, for tests that visit all its nodes.
 SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
 
-#: Number of stacks of pancakes that need 0, 1, 2, .. flips (en.wikipedia.org/wiki/Pancake_sorting,
-#: OEIS A092113).
+#: For each n, the numbers of stacks of n pancakes that need 0, 1, 2, ... flips to be sorted
+#: (en.wikipedia.org/wiki/Pancake_sorting, OEIS A092113).
 PANCAKES = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 11, 3),
@@ -50,7 +53,7 @@ PANCAKES = {
     7: (1, 6, 30, 149, 543, 1357, 1903, 1016, 35),
     8: (1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
 }
-#: Number of nodes of a star graph at distance 0, 1, 2, .. (the triangle OEIS A007799).
+#: For each n, the numbers of nodes of S_n at distance 0, 1, 2, ... from a node (OEIS A007799).
 STARS = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 9, 5),
@@ -58,17 +61,18 @@ STARS = {
     6: (1, 5, 20, 70, 170, 250, 169, 35),
     7: (1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15),
 }
-#: Mahonian numbers (OEIS A008302): number of permutations with 0, 1, 2, .. inversions.
+#: Mahonian numbers (OEIS A008302): for each n, the numbers of permutations of n symbols with 0, 1,
+#: 2, ... inversions.
 BUBBLE_SORTS = {4: (1, 3, 5, 6, 5, 3, 1), 5: (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1)}
-#: Unsigned Stirling numbers of the first kind (OEIS A008276): number of permutations with n, n-1,
-#: n-2, .. cycles.
+#: Unsigned Stirling numbers of the first kind (OEIS A008276): for each n, the numbers of
+#: permutations of n symbols with n, n-1, n-2, ... cycles.
 TRANSPOSITIONS = {4: (1, 6, 11, 6), 5: (1, 10, 35, 50, 24), 6: (1, 15, 85, 225, 274, 120)}
 #: Diameters of burnt pancake graphs from BP2 on (OEIS A078942).
 BURNT_PANCAKES = (4, 6, 8, 10, 12)
 
 
 def levels(spec: str) -> tuple[int, ...]:
-    """Return the level sizes of a topology."""
+    """Return the level sizes of a topology: the numbers of nodes at distance 0, 1, 2, ..."""
     return topology(spec).distance_profile()
 
 
@@ -109,7 +113,7 @@ def test_level_sizes_equal_those_of_generating_functions() -> None:
         assert levels(spec) == oracle.multiply([rings[side] for side in sides])
 
 
-def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
+def test_diameters_and_degrees_equal_the_published_values() -> None:
     """The values for modified bubble-sort graphs are from Jerrum 1985.
 
     The values for alternating group graphs AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
@@ -174,7 +178,10 @@ def star(n: int) -> CayleyGraph:
 
 
 def rotations(n: int) -> CayleyGraph:
-    """Return a Cayley graph given by a swap and two rotations, which are not involutions."""
+    """Return a Cayley graph with three generators: a swap, a left rotation and a right rotation.
+
+    The rotations are not involutions.
+    """
     left = [*range(2, n + 1), 1]
     right = [n, *range(1, n)]
     return CayleyGraph(f"R{n}", "rotations", [left, right, [2, 1, *range(3, n + 1)]])

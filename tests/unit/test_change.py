@@ -12,7 +12,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: On S_3 the tree `shortest-path` is partial, so n = 3 comes first.
+#: `make test` always tests the first n. It is 3, the smallest n for which the tree `shortest-path`
+#: omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")
 PLACES = [(n, i) for n in SIZES for i in range(n - 1)]
@@ -54,9 +55,9 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
 
 
 def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
-    """For most nodes of a tree, the parent is closer to the hub of the tree than the node itself.
+    """For most nodes of a tree, the parent is closer to the tree's hub than the node itself.
 
-    Without a valid hub, `verify` would have to follow every node to the root.
+    `verify` follows only the other nodes to the root.
     """
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:
@@ -104,7 +105,7 @@ def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
 
-def test_dimension_change_on_s_n_n_minus_1_equals_that_on_s_n() -> None:
+def test_dimension_change_for_k_equal_to_n_minus_1_equals_that_on_the_star_graph() -> None:
     """For k = n-1 the nk-greedy tree is the greedy tree of S_n."""
     for n, i in [(n, i) for n, i in PLACES if n <= 5]:
         changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, base="nk-greedy", i=i)

@@ -67,13 +67,13 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
 
 
 def few_roots(spec: str) -> list[int]:
-    """Return the identity, the last node and one node between them."""
+    """Return the ranks of the identity, the last node and a node between them."""
     nodes = topology(spec).nodes
     return sorted({0, nodes // 3, nodes - 1})
 
 
 def parts(trees: Forest) -> tuple[Any, NDArray[np.uint8], int]:
-    """Return topology, parent ports and root of a forest, the arguments of a checker."""
+    """Return the arguments of a checker: topology, parent ports and root of a forest."""
     return trees.topology, trees.parent_port, trees.root
 
 
@@ -91,7 +91,8 @@ def name(case: Case) -> str:
     )
 
 
-#: S4 is the smallest star on which all constructions differ, so it comes first.
+#: `make test` always tests the first topology. It is S4, because several constructions are equal on
+#: smaller stars.
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 
 
@@ -100,7 +101,7 @@ EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key=
     [pytest.param(spec, marks=pytest.mark.slow if spec == "S5" else ()) for spec in EVERY_SPEC],
 )
 def test_checkers_accept_every_construction_and_agree_with_the_class_forest(spec: str) -> None:
-    """Every forest is accepted as rooted, and as spanning unless it has a partial tree."""
+    """Every forest is accepted as rooted. It is accepted as spanning if no tree is partial."""
     for case in [*SMALL, *LARGER]:
         if case.spec == spec:
             assert_is_a_forest(case)
@@ -126,7 +127,10 @@ def assert_is_a_forest(case: Case) -> None:
 
 
 def measurements_agree(trees: Forest) -> None:
-    """Check that the checkers accept the values that `Forest` measures, and no smaller values."""
+    """Check that the checkers measure the same values as `Forest`.
+
+    The height and the congestion are accepted as limits, but smaller limits are not.
+    """
     t, ports, root = parts(trees)
     assert checkers.height(t, ports, root, trees.height).holds
     assert not checkers.height(t, ports, root, trees.height - 1).holds
@@ -173,7 +177,7 @@ def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: s
 
 
 def levels_and_dimensions_agree(trees: Forest) -> None:
-    """Compare levels, detours and dimensions with counts along the path to every node."""
+    """Compare heights, detours and dimensions with counts along the path to every node."""
     t, walked = trees.topology, [climbs(trees, tree) for tree in range(trees.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
     assert checkers.height(*parts(trees), 0).measured == heights
@@ -200,9 +204,10 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the maximum number of paths with a common link or, for "nodes", a common inner node.
+    """Return the maximum number of paths that have a link in common.
 
-    A path of a single link has no inner node, so its link counts in both cases.
+    If ``apart`` is "nodes", inner nodes are counted instead of links. The link of a path without
+    inner nodes is counted in both cases.
     """
     met: Counter[Any] = Counter()
     for path in paths:
@@ -212,7 +217,10 @@ def shared(paths: list[list[int]], apart: str) -> int:
 
 
 def disjoint_paths_agree(trees: Forest) -> None:
-    """Check that the checker finds the common nodes and links of the trees' paths to every node."""
+    """Compare `disjoint_paths` with brute force.
+
+    For each node, brute force counts how many trees reach it over a common link or inner node.
+    """
     walked = [climbs(trees, tree) for tree in range(trees.trees)]
     ends = [node for node in range(trees.topology.nodes) if node != trees.root]
     places: tuple[Literal["nodes", "links"], ...] = ("nodes", "links")
@@ -299,7 +307,7 @@ def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
 @max_examples(25)
 @given(st.data())
 def test_a_changed_parent_port_is_detected(case: Case, data: st.DataObject) -> None:
-    """Either the error names the changed tree, or the loads of the old and the new link change."""
+    """Either the error names the changed tree, or the load of the old or the new link changes."""
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
@@ -335,15 +343,18 @@ def test_a_changed_parent_port_is_detected(case: Case, data: st.DataObject) -> N
 def test_edge_disjoint_trees_with_a_changed_parent_port_are_rejected(
     spec: str, data: st.DataObject
 ) -> None:
-    """The trees use all directed links except those into the root, so no other link is free."""
+    """The trees use every directed link except those into the root.
+
+    A changed parent port therefore uses a link of another tree, or the tree is no longer spanning.
+    """
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
     trees, _, _, ports = corrupt(case, data)
     topology = (trees.topology, ports, trees.root)
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-def test_every_checker_rejects_an_invalid_forest() -> None:
-    """In the invalid forest, the root of the last tree has a parent."""
+def test_every_measurement_rejects_an_invalid_forest() -> None:
+    """The forest is invalid because the root of its last tree has a parent."""
     for case in CORRUPTED:
         trees = case.build(few_roots(case.spec)[-1])
         ports = trees.parent_port.copy()
@@ -353,7 +364,8 @@ def test_every_checker_rejects_an_invalid_forest() -> None:
                 measure(trees.topology, ports, trees.root)
 
 
-#: Measurements of all checkers except those that decide whether an array is a forest.
+#: The measurements of the checkers. The checkers `rooted` and `spanning`, which decide whether an
+#: array is a forest, are omitted.
 MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "height": lambda t, ports, root: checkers.height(t, ports, root, 0).measured,
     "shortest paths": lambda t, ports, root: checkers.shortest_paths(t, ports, root).measured,
@@ -388,7 +400,7 @@ def changed(
 ) -> tuple[Any, NDArray[np.uint8], int]:
     """Return the checker arguments for a forest with some changed parent ports.
 
-    Each keyword argument is an underscore and the label of the node whose port is changed.
+    Each keyword is an underscore followed by the label of a node. Its value is the parent port.
     """
     trees = forest(spec, construction)
     ports = trees.parent_port.copy()
@@ -500,7 +512,7 @@ def _path_tree(graph: Topology, cells: list[tuple[int, int]]) -> NDArray[np.uint
 
 
 def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> None:
-    """The number of a link is at most the square of the number of nodes, which exceeds int32.
+    """Link numbers can reach the square of the number of nodes, which exceeds the range of int32.
 
     The paths from (150, 100) cross the link between (150, 102) and (151, 102) in both directions.
     """
@@ -516,7 +528,7 @@ def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> No
 
 
 def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
-    """The corners of a mesh have two links; the other ports of a corner lead nowhere."""
+    """The corners of a mesh have two links each. The other ports of a corner have no link."""
     graph = topology("Mesh3x3")
     row = ports_towards(graph, np.array([-1, 0, 1, 0, 3, 2, 3, 6, 5]))
     assert sorted(checkers.branch_sizes(graph, row[None], 0)[0]) == [0, 0, 4, 4]

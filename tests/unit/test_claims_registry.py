@@ -38,7 +38,7 @@ ReadClaims = Callable[[str], dict[str, Claim]]
 
 @pytest.fixture
 def read(tmp_path: Path) -> ReadClaims:
-    """Return a function that reads claims from the text of a file in a folder named mine."""
+    """Return a function that writes a text to the file mine/claims.toml and reads its claims."""
     path = tmp_path / "mine" / "claims.toml"
     path.parent.mkdir()
 
@@ -136,7 +136,7 @@ def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return this test module; checks that a test registers are removed after the test."""
+    """Return this test module. Checks that a test registers in it are removed after the test."""
     this = sys.modules[__name__]
     monkeypatch.setattr(this, registry._CHECKS, {}, raising=False)
     return this
@@ -175,7 +175,7 @@ def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
 
 
 @pytest.mark.parametrize("spec", ["RR20,3,1", "FT4"])
-def test_the_diameter_of_an_irregular_network_depends_on_all_nodes(spec: str) -> None:
+def test_the_cached_diameter_of_an_irregular_network_equals_its_diameter(spec: str) -> None:
     network = CachedTopology(topology(spec), ObjectCache())
     assert network.diameter == topology(spec).diameter
 

@@ -28,7 +28,7 @@ def verdicts() -> tuple[Verdict, ...]:
 def failed(
     place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")
 ) -> Verdict:
-    """Return a verdict with a counterexample."""
+    """Return the verdict 'fails' with a counterexample at the given place."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
 
@@ -38,7 +38,7 @@ def test_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
         Lab(Settings.load).check_claims("TS.L5", sizes=sizes, store=False)
 
 
-def test_evidence_converted_to_json_and_back_is_equal_and_in_order(
+def test_evidence_converted_to_json_and_back_keeps_its_values_and_their_order(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
@@ -89,7 +89,7 @@ def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
             assert not re.search(r"-hat|\b(rho|alpha|phi)(\b|_)", text), claim.id
 
 
-def test_descriptions_shown_in_terminals_write_tree_names_with_greek_letters(
+def test_descriptions_shown_in_terminals_use_greek_letters_in_tree_names(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     """A terminal cannot typeset formulas, and L-hat(rho^i(r)) is hard to read."""

@@ -51,7 +51,7 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
     )
 
 
-#: Packages that a command must not import. `--help` and `--version` are tested like commands.
+#: For each command line, the packages that the command must not import.
 UNUSED = {
     "--version": "numpy neo4j sqlalchemy alembic psycopg pydantic rich jgo psutil",
     "topology show S4": "sqlalchemy neo4j rich numba networkx starcast.trees",
@@ -85,7 +85,7 @@ def test_a_command_does_not_import_packages_that_it_does_not_need(
     assert not modules & set(unused.split())
 
 
-def test_the_neo4j_driver_is_imported_only_when_needed_and_without_pandas() -> None:
+def test_starcast_stores_does_not_import_neo4j_and_the_driver_does_not_import_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
         "import sys, starcast.stores; print('neo4j' in sys.modules); "

@@ -16,7 +16,7 @@ from support.latex_tables import read_table
 
 
 def rows_of(starcast: Starcast, line: str) -> list[dict[str, Any]]:
-    """Return the rows of a table in JSON; stderr must be empty."""
+    """Print a cost table as JSON and return its rows. The command must not write to stderr."""
     result = starcast(f"cost table {line} -f json")
     assert (result.code, result.err) == (0, "")
     rows: list[dict[str, Any]] = result.json
@@ -56,19 +56,19 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
         for name in ("pieces", "cited", "source"):
             assert shown[name] == getattr(row, name)
         assert shown["transmissions"] == row.cost.transmissions
-        # A real optimum of 0 means that fewer pieces are always better.
+        # A real optimum of 0 means that fewer pieces are always better. It is printed as null.
         assert shown["real_pieces"] == (row.real_pieces or None)
 
 
 def test_without_options_all_collectives_and_port_models_are_printed(starcast: Starcast) -> None:
-    """The rows of both port models are sorted by time."""
+    """The rows of both port models form one list, sorted by time."""
     printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     rows = [row for row in printed if row["collective"] == "allgather"]
     assert {row["ports"] for row in rows} == {"all", "one"}
     times = [row["time"] for row in rows if row["time"] is not None]
     assert times == sorted(times)
-    # Only simulations give the times of greedy schedules.
+    # Greedy schedules have no time without a simulation, so their rows come last.
     assert [row["name"] for row in rows[len(times) :]] == ["greedy", "greedy"]
     result = starcast("cost table S4 --no-simulate")
     assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
@@ -126,7 +126,8 @@ def test_csv_and_markdown_list_the_same_rows_as_json(starcast: Starcast) -> None
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a source line below a table. Table rows refer to the source by this letter.
+#: The start of a line that describes a source below a table. Table rows refer to the source by
+#: these letters.
 BELOW = re.compile(r"[a-z]+\) ")
 
 

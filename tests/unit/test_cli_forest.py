@@ -161,7 +161,7 @@ def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     ]
 
 
-def test_a_false_construction_in_a_file_fails_verify_and_causes_a_warning_in_show_and_draw(
+def test_a_wrong_construction_name_in_a_file_fails_verify_and_causes_a_warning_in_show_and_draw(
     starcast: Starcast,
 ) -> None:
     greedy = forest("S4", "greedy")

@@ -55,7 +55,7 @@ def test_ids_are_not_interpreted_as_markup(
 
 
 def test_optional_columns_are_removed_until_a_table_fits() -> None:
-    """The limit for files is the page width. Mandatory columns are kept even if they exceed it."""
+    """In files, the limit is the page width. Mandatory columns are kept even if they exceed it."""
     row = {"a": "x" * 60, "b": "x" * 30, "c": "x" * 30, "d": "x" * 30}
     assert narrowed([row], ["a", "b"], ["b", "a"]) == ["a", "b"]
     assert narrowed([row], list("abcd"), ["c", "b", "d"]) == ["a", "d"]

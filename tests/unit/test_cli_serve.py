@@ -39,7 +39,10 @@ def fetch(url: str) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_answers_until_it_is_interrupted(tmp_path: Path, number: int) -> None:
-    """Then the exit code is 130, stderr ends with ``interrupted``, and all worker processes end."""
+    """After SIGINT or SIGTERM, the exit code is 130, and all worker processes end.
+
+    The last line on stderr is ``interrupted``.
+    """
     with started(tmp_path) as (process, line):
         address = line.removeprefix("serving on ").partition(";")[0]
         assert json.loads(fetch(f"{address}/api/v1/topologies/S3"))["nodes"] == 6

@@ -36,7 +36,7 @@ def run(
     return priced
 
 
-#: Changes that give a run a fault.
+#: Column values of a run with one fault.
 FAULTY: dict[str, Any] = {"faults": ["21345"], "seed": 1}
 
 
@@ -45,7 +45,7 @@ def side(name: str, *runs: Run) -> Side:
 
 
 def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any) -> Comparison:
-    """Compare the experiment ``a`` with the experiment ``b``, given by one or several runs."""
+    """Compare experiment ``a`` with experiment ``b``. Each is given by one or several runs."""
     sides = [
         side(name, *([runs] if isinstance(runs, Run) else runs))
         for name, runs in (("a", ours), ("b", theirs))
@@ -101,7 +101,8 @@ def test_a_row_with_a_single_run_is_not_comparable() -> None:
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
-#: Runs of the two sides, some columns of the complete comparison, and their values.
+#: For each case: the runs of the two sides, some columns of the complete comparison, and the values
+#: of these columns.
 MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     "runs of the same algorithm if both sides have it": (
         [run(10), run(20, algorithm="greedy")], [run(30, algorithm="greedy"), run(5)],
@@ -549,7 +550,7 @@ def test_the_note_on_a_run_without_a_partner_names_the_faster_matched_run() -> N
 
 
 def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_row() -> None:
-    """The runs in a row differ in their algorithm and on the axes in the option `across`."""
+    """The runs in a row may differ in their algorithm, and in the axes that `across` names."""
     sizes = [Fraction(64), Fraction(1024)]
     ours = [run(10, message_bytes=m, t_s=Fraction(t)) for m in sizes for t in (1, 2)]
     theirs = [
@@ -574,7 +575,7 @@ def test_the_pairing_rule_names_the_parameters_that_vary_but_are_equal_within_a_
         pair(ours, theirs, by="steps")
 
 
-def test_the_columns_of_the_listed_runs_do_not_depend_on_the_sides() -> None:
+def test_the_columns_of_the_listed_runs_do_not_depend_on_the_names_of_the_sides() -> None:
     ours, theirs = [run(10), run(20, message_bytes=Fraction(2))], [run(5, algorithm="greedy")]
     table = presentation.tabulate_runs(pair(ours, theirs))
     assert table.columns == (

@@ -1,6 +1,6 @@
 """Comparison across topologies: splitting, matching and descriptions; conditions on runs.
 
-With the option ``across``, runs that differ on an axis are compared with each other.
+The option ``across`` names axes, such as topology, in which compared runs may differ.
 """
 
 import re

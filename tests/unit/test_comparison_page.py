@@ -41,7 +41,7 @@ def fonts() -> None:
 
 
 def three(**changes: Any) -> Comparison:
-    """Return a comparison of three algorithms whose curves cross, with 1 and 4 segments."""
+    """Return a comparison of three algorithms with 1 or 4 segments. Their curves cross."""
     runs = [
         *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
         *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
@@ -52,7 +52,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def across() -> Comparison:
-    """Return a comparison of two algorithms on each of S5 and Q7, whose curves cross."""
+    """Return a comparison of two algorithms on each of S5 and Q7. The curves cross."""
     runs = [
         *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
         *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
@@ -63,7 +63,7 @@ def across() -> Comparison:
 
 
 def profiles(comparison: Comparison) -> dict[int | None, list[int]]:
-    """Return invented numbers of links used in each step: 1 in step 1, 2 in step 2, and so on."""
+    """For each run, return an invented profile: 1 link used in step 1, 2 in step 2, and so on."""
     return {
         run.id: list(range(1, int(run.costs[0].steps or 0) + 1))
         for run in profiled_runs(comparison)
@@ -117,7 +117,7 @@ def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
     assert len(described["crossovers"]) == len(crossovers.all_crossovers(comparison))
     (panel,) = described["panels"]
     (curve,) = [curve for curve in panel["curves"] if curve["label"] == "multiple"]
-    # 1000 + 2m with 1 segment and 1300 + m with 4 segments cross at m = 300.
+    # The times 1000 + 2m with 1 segment and 1300 + m with 4 segments are equal at m = 300.
     assert cells(curve["spots"], "message_bytes", "time", "segments") == [
         (16, 1032, 1), (256, 1512, 1), (4096, 5396, 4), (65536, 66836, 4),
     ]  # fmt: skip
@@ -136,7 +136,7 @@ def test_the_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -
     assert [row[0] for row in times] == [str(m) for m in SIZES]
     assert times[3][1 + [c.label for c in panel.curves].index("multiple")] == "66836 p = 4"
     steps = read.below(["curve", "segments", "steps", "directed links", "busy on average"])[:3]
-    # 13 steps use 1 + ... + 13 = 91 links, of 480 directed links in each step.
+    # 13 steps use 1 + ... + 13 = 91 links. In each step, 480 directed links are available.
     assert ["multiple", "4", "13", "480", f"{100 * 91 / (13 * 480):.1f} %"] in steps
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13" in read.text
     for crossing in crossovers.best_crossovers(crossovers.find_crossovers(panel)):
@@ -234,7 +234,7 @@ def test_texts_given_by_users_are_escaped() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert len(read.find("script")) == 2  # one for the data, one for the code
+    assert len(read.find("script")) == 2  # one has the data, the other the code
     assert nasty in read.text
 
 
@@ -264,7 +264,8 @@ def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network(
     (panel,) = presentation.describe(comparison, profiles(comparison))["panels"]
     bounds = [bound["label"] for bound in panel["bounds"]]
     assert bounds == ["lower bound of S5", "lower bound of Q7"]
-    # S5: 1 + ... + 8 = 36 links used, of 480 in each of 8 steps. Q7: 45 of 896 in 9 steps.
+    # On S5, 8 steps use 1 + ... + 8 = 36 links, and each step has 480 links. On Q7, 9 steps use 45
+    # links, and each step has 896 links.
     shares = {f"{100 * 36 / (8 * 480):.1f} %", f"{100 * 45 / (9 * 896):.1f} %"}
     assert shares <= {row[-1] for row in read.rows}
     assert "networks of different size" not in shown(three()).text
@@ -416,7 +417,7 @@ def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:
         )
 
 
-def test_long_titles_and_legends_are_folded_to_the_width_of_the_plot() -> None:
+def test_long_titles_and_legends_are_wrapped_to_the_width_of_the_plot() -> None:
     comparison = three(
         topology="S10", root="centre", ports="one", execution="asynchronous",
         t_s=Fraction(1, 10**29), faults=("2134567890", "1234567890-2134567890@12"),

@@ -70,7 +70,7 @@ def test_ports_are_published_on_loopback_only() -> None:
 
 @pytest.mark.parametrize("server", ["neo4j", "postgres"])
 def test_server_images_are_pinned_and_have_health_checks_and_limits(server: str) -> None:
-    """The servers are restarted, and run with few privileges."""
+    """The servers are restarted automatically, and run with few privileges."""
     service = SERVICES[server]
     assert re.fullmatch(rf"{server}:\d[\d.]*", service["image"])
     assert service.keys() >= {"healthcheck", "mem_limit", "stop_grace_period", "logging", "volumes"}
@@ -115,7 +115,7 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j_version() -> None:
 
 
 def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> None:
-    """Every setting that confines the embedded server has the same value in the container."""
+    """The settings that confine the embedded server have the same values in the container."""
     lines = CONFIGURATION.format_map(defaultdict[str, str](str)).splitlines()
     embedded = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
     expected = {
@@ -159,7 +159,8 @@ def test_make_secrets_creates_passwords_once_and_sets_the_variable_secrets_in_do
     assert written.pop("neo4j-auth") == f"neo4j/{written['neo4j-password']}"
     assert all(re.fullmatch(r"[0-9a-f]{48}\n", text) for text in written.values())
     assert len({*written.values()}) == len(written)
-    # Users of the containers can read the files; the folder keeps users of this machine out.
+    # The users in the containers must be able to read the files. The mode of the folder excludes
+    # other users of this machine.
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o644}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert files().items() >= written.items()

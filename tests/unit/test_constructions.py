@@ -26,7 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_po
 from starcast.trees.multinode import cycle_word, path_word, phase_2_ports, walk
 from support.meeting import places, refused
 
-#: A function of root and n that returns trees, each as a dictionary from nodes to parents.
+#: A function that takes the root and n, and returns trees. Each tree is a dictionary from nodes to
+#: parents.
 Oracle = Callable[[Any, int], Sequence[dict[Any, Any]]]
 
 STARS: dict[str, Oracle] = {
@@ -68,7 +69,7 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: Every test run covers some small topologies with another test, so a larger one comes first here.
+#: `make test` always tests the first topology. It is S5, because another test always covers S4.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),
     *(f"S{n},{k}" for n in range(2, 8) for k in range(1, n)),
@@ -94,9 +95,10 @@ def cases(*specs: str) -> list[Case]:
 
 
 def some_roots(network: Topology) -> list[int]:
-    """Return the ranks of the identity, its shifts (on a star graph) and two other nodes.
+    """Return the ranks of the identity and of three other nodes.
 
-    The oracles are slow on more than 1000 nodes, so only two roots are returned there.
+    On star graphs, the cyclic shifts of the identity are added. On more than 1000 nodes, only two
+    ranks are returned, because the oracles are slow.
     """
     last = network.nodes - 1
     if network.nodes > 1000:
@@ -138,7 +140,10 @@ def assert_follows_the_definition(case: Case) -> None:
 
 
 def assert_has_its_properties(built: Forest) -> None:
-    """Verify a forest, and the properties for which its construction is known."""
+    """Verify that a forest is valid and has the known properties of its construction.
+
+    These are shortest paths and edge-disjoint trees.
+    """
     built.verify()
     assert built.is_shortest_path or built.construction not in SHORTEST
     assert built.is_edge_disjoint or built.construction not in EDGE_DISJOINT
@@ -159,7 +164,10 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
 def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
-    """The oracles are too slow here, so the trees are compared with translated trees."""
+    """The oracles are too slow here, so the trees are compared with translations of other trees.
+
+    These other trees have the identity as root.
+    """
     network = topology(case.spec)
     root = network.nodes - 2
     built = forest(network, case.name, root=root)
@@ -185,7 +193,7 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
 
 
 def test_displacements_of_nodes_follow_the_definition() -> None:
-    """S_6 is tested because several nodes of a necklace can have the same smallest cycle there."""
+    """On S_6, several nodes of a necklace can have the same smallest cycle."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]

@@ -26,12 +26,12 @@ every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
 def build(spec: str, construction: str) -> Forest:
-    """Return a forest at a root other than the identity."""
+    """Return a forest whose root is not the identity."""
     return forest(spec, construction, topology(spec).nodes - 2)
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Return all edges, sorted: parent, child, tree, level and the port at the parent."""
+    """Return all edges in order, each as parent, child, tree, level and port at the parent."""
     topology = trees.topology
     levels = trees.levels()
     result = []
@@ -154,7 +154,7 @@ Conversion = Callable[..., Any]
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_invalid_input_is_refused(conversion: Conversion) -> None:
-    """Examples are an unknown tree, a tree number with a topology, and a corrupted forest."""
+    """The test uses unknown trees, a tree number for a topology, and a corrupted forest."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:
@@ -211,6 +211,6 @@ class _Without:
         self._package = package
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Report the package as missing."""
+        """Raise `ModuleNotFoundError` for the hidden package."""
         if name.partition(".")[0] == self._package:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)

@@ -1,6 +1,6 @@
 """Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
 
-The pitfalls are listed in docs/definitions/tseng-sheu.md.
+The tests mention pitfalls by their numbers in docs/definitions/tseng-sheu.md.
 """
 
 from fractions import Fraction
@@ -25,7 +25,7 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """Convert the oracle's prices to a machine: start-up time and time per byte."""
+    """Return a machine that has the start-up time and the time per byte of the oracle's prices."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 

@@ -156,20 +156,21 @@ def test_invalid_input_is_refused() -> None:
 
 
 def largest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
-    """Return the largest |S| / B(S), where B(S) counts the links that leave the node set S.
+    """Return the largest ratio |S| / B(S) of all node sets S, by trying all sets.
 
-    All sets of nodes are tried.
+    B(S) is the number of links that leave S.
     """
     sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 
 
 def largest_ratio_by_flows(graph: nx.Graph) -> Fraction:
-    """Return the largest |S| / B(S), by maximum flows.
+    """Return the largest ratio |S| / B(S) of all node sets S, by maximum flows.
 
-    A set without node v has a ratio above r if and only if the minimum cut between v and a new
-    node, which is linked to all nodes with capacity 1 / r, is less than N / r. All capacities are
-    multiplied by the numerator of r to make them integers.
+    B(S) is the number of links that leave S. To find a ratio above r, a new node is linked to all N
+    nodes with capacity 1 / r. Some set without node v has a ratio above r if and only if the
+    minimum cut between the new node and v is less than N / r. All capacities are multiplied by the
+    numerator of r to make them integers.
     """
     ratio = Fraction(1, max(degree for _, degree in graph.degree))
     for sink in graph.nodes:

@@ -25,7 +25,7 @@ from support.examples import max_examples
 
 #: Maximum number of rows of the schedules on larger topologies.
 MAX_ROWS = 60_000
-#: Every algorithm in each of its port models.
+#: Each algorithm with each of its port models.
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
@@ -38,7 +38,10 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Return whether start-ups, bytes or (if the closed form has them) transmissions differ."""
+    """Return whether a closed form and a simulated cost differ.
+
+    Start-ups and bytes are compared, and transmissions if the closed form states them.
+    """
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
@@ -58,7 +61,7 @@ def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
 
 
 def compared(*which: tuple[str, str, str]) -> Iterator[tuple[Case, costs.Cost, costs.Cost]]:
-    """Yield every case with its closed-form and its simulated cost."""
+    """Yield the cases of the given algorithms, each with its closed-form and simulated costs."""
     for case in chain(*(all_of(*entry) for entry in which)):
         form, real = priced(case), simulated_cost(case)
         assert form.transmissions == real.transmissions
@@ -76,7 +79,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
 
 
 def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> None:
-    """Theorems 2 and 3 of the paper on (n,k)-stars state n-1 times too few bytes."""
+    """The bytes in Theorems 2 and 3 of the paper on (n,k)-stars are too few by a factor of n-1."""
     algorithm = ("broadcast", "nk-greedy")
     for case, form, real in compared((*algorithm, "all"), (*algorithm, "one")):
         degree = as_topology(case.spec).degree
@@ -92,7 +95,10 @@ def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> No
 def test_no_execution_is_below_the_lower_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """Start-ups, bytes and steps are compared too, and with unit messages also transmissions."""
+    """Times, start-ups, bytes and steps are compared.
+
+    Transmissions are compared for algorithms that have the argument `messages`.
+    """
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         asked = case.asked

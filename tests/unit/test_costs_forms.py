@@ -59,12 +59,12 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """With M = 7 messages, the correct formula and a misreading give different results.
+    """The test uses 1 and 7 messages.
 
-    The correct formula is ceil(M (N-1)/(n-1)). The misreading is M ceil((N-1)/(n-1)) (pitfall 16,
-    fragopoulou-akl.md).
+    For M = 7 messages, the correct formula ceil(M (N-1)/(n-1)) and the misreading
+    M ceil((N-1)/(n-1)) give different results (pitfall 16, fragopoulou-akl.md).
     """
-    # The oracle counts necklaces node by node.
+    # The oracle counts necklaces node by node, which is too slow on large topologies.
     sizes = SMALL if key in paper_costs.BY_NODES else (*SMALL, *LARGE)
     for case in grouped(*sizes, shares=(1, 7))[key]:
         cost = priced(case, m, costs.Machine(start_up, byte))
@@ -80,7 +80,7 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_schedule_has_the_number_of_units_that_its_cost_assumes(key: tuple[str, str]) -> None:
-    """For scatter, gather and alltoall, the cost formula states the number of units per node."""
+    """For scatter, gather and alltoall, a cost formula states the number of units for each node."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -112,9 +112,9 @@ def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
-    """With a base of height h_T, start-ups are h_T instead of Theorem 3's D_n.
+    """Theorem 3 of Tseng & Sheu 1997 states D_n start-ups.
 
-    Bytes do not change.
+    With a base of height h_T, there are h_T start-ups. The base does not change the bytes.
     """
     topology, by = as_topology(f"S{n}"), ("allgather", "dimension-change")
     for name in single_trees(topology):

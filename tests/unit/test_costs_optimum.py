@@ -22,7 +22,10 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 
 
 def topology_for(key: tuple[str, str], d: int) -> Topology:
-    """Return a topology with n = ``d``, on stars at least 3, on which the algorithm is defined."""
+    """Return a topology with n = ``d`` on which an algorithm is defined.
+
+    On star graphs and (n,k)-stars, n is at least 3.
+    """
     family = (*ALGORITHMS[key].families, "star")[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -30,7 +33,7 @@ def topology_for(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """Return the smallest number of pieces with the minimum time, by trying 1, 2, 3, .. pieces."""
+    """Try 1, 2, 3, ... pieces, and return the smallest number that takes the minimum time."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * UNIT_MACHINE.t_s <= best[0]:
         pieces += 1
@@ -50,9 +53,9 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
 def test_the_best_integer_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Some closed forms contain a quotient by n-1, rounded up.
+    """The test covers closed forms with rounded quotients.
 
-    Some algorithms require the number of messages to be a multiple of n-1.
+    It also covers algorithms whose number of messages must be a multiple of n-1.
     """
     topology, algorithm = topology_for(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
@@ -75,9 +78,9 @@ def test_the_best_integer_number_of_pieces_is_found(
 def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) for x copies.
+    """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) messages for x copies and diameter D.
 
-    At this M the time (Mx/(n-1) + D + 3)(T_s + m/M T_c) is smallest.
+    For this M, the time (Mx/(n-1) + D + 3)(T_s + m/M T_c) is smallest.
     """
     topology, copies = as_topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
@@ -131,7 +134,7 @@ def test_the_best_number_of_pieces_is_found_for_any_pipeline(
     """The pipelines have random parameters, and the function `price` gives their time for p pieces.
 
     A pipeline has a fixed number of steps plus ceil(slope p / period). Each step takes one start-up
-    and d/p bytes. Another b bytes do not depend on p.
+    and d/p bytes. A further b bytes do not depend on p.
     """
 
     def price(pieces: int) -> costs.Cost:

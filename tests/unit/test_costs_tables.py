@@ -1,6 +1,6 @@
 """The papers' cost tables for any topology: rows, costs, order and executions.
 
-FA is Fragopoulou & Akl 1993, NK is Li, Chen, Xiang & Yao 2007.
+FA stands for Fragopoulou & Akl 1993, and NK for Li, Chen, Xiang & Yao 2007.
 """
 
 from dataclasses import replace
@@ -160,7 +160,7 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
-    """The bounds on Q_k follow FA Table 5 for any k.
+    """The bounds on Q_k follow Table 5 of Fragopoulou & Akl 1993 for any k.
 
     If Q_k is the topology itself, the table has no second row for Q_k.
     """
@@ -203,7 +203,7 @@ def test_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces()
 
 def test_messages_and_segments_apply_only_to_algorithms_with_these_arguments() -> None:
     pieces: dict[str, int | None] = {"greedy": 3, "multiple": 3}
-    # Without a closed form, the number of pieces is only an argument.
+    # greedy-matching has no closed form, so its row states no number of pieces.
     pieces |= {"recursive-substar": 8, "edge-disjoint": 8, "greedy-matching": None}
     asked = problem("S6", segments=3, messages=8)
     rows = [line for line in build_table(asked) if line.arguments is not None]
@@ -255,7 +255,7 @@ def test_a_paper_is_cited_only_for_costs_that_it_states() -> None:
 
 
 def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> None:
-    """If no number of pieces is given, the note says that it is the optimum of the closed form."""
+    """If no number of pieces is given, the note says that the optimal number is used."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     optimum = "the number of pieces is the optimum of the closed form"
@@ -278,7 +278,7 @@ def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> 
 
 
 def test_the_lower_bound_is_a_row_with_gap_1() -> None:
-    """Tables 1 and 2 of the paper on (n,k)-stars also begin with the lower bound."""
+    """Tables 1 and 2 of the paper on (n,k)-stars have this row too."""
     asked = problem("S6,3", "allgather", "one")
     result = row(asked, "lower bound")
     by = (asked.topology, "allgather", "one", asked.message_bytes)
@@ -324,7 +324,7 @@ def test_schedules_with_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPa
         execute_row(asked, row(asked, "greedy"), 69)
 
 
-def test_executing_the_runs_of_a_cost_table_on_s12_is_refused_at_once() -> None:
+def test_executing_a_row_of_a_cost_table_on_s12_is_refused() -> None:
     asked = problem("S12", "alltoall")
     for line in build_table(asked):
         if line.arguments is not None:

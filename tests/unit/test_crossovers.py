@@ -33,12 +33,15 @@ def greedy(
 
 
 def bent(*points: tuple[int, int], **changes: Any) -> list[Run]:
-    """Return a run of `greedy` for each pair of start-ups and message size m; all send 5m bytes."""
+    """Return a run of `greedy` for each pair of start-ups and message size m.
+
+    Each run sends 5m bytes.
+    """
     return [priced_run(steps, 5, m, algorithm="greedy", **changes) for steps, m in points]
 
 
-#: Runs of two experiments, and their crossovers: the message size, the better curve below it, the
-#: segments, and the time of both curves.
+#: For each case: the runs of two experiments, and their crossovers. A crossover consists of its
+#: message size, the curve that is better below this size, the segments, and the common time.
 CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Fraction | None]]]] = {
     "1000 + 2m and 300 + 5m are equal at 700/3": (
         along(10, 2, SIZES),
@@ -59,8 +62,8 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
     "parallel lines": (along(10, 2, SIZES), greedy(9, 2), []),
     "equal lines": (along(10, 2, SIZES), greedy(10, 2), []),
     "a single size": (along(10, 2, (100,)), greedy(3, 5, (100,)), []),
-    # 1000 + 2m = 300 + 5m with 1 segment, 2000 + m = 1300 + 3m with 4 segments. At the crossover
-    # one segment is best: up to m = 1000 for multiple, up to 500 for greedy.
+    # With 1 segment, the times 1000 + 2m and 300 + 5m are equal at m = 700/3. With 4 segments, the
+    # times 2000 + m and 1300 + 3m are equal at m = 350. At these m, 1 segment is best.
     "the best and each common number of segments": (
         [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)],
         [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)],
@@ -71,13 +74,14 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         ],
     ),
     # The best times are min(1000 + 8m, 1600 + 2m) and, for greedy, min(1100 + 8m, 1400 + 2m). They
-    # are equal where 1000 + 8m = 1400 + 2m.
+    # are equal if 1000 + 8m = 1400 + 2m.
     "the best numbers of segments differ": (
         [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)],
         [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)],
         [("200/3 ≈ 66.7", "multiple", "best 1 | 3", Fraction(4600, 3))],
     ),
-    # The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between these.
+    # The best time of multiple is min(100m, 900 + 10m). Only between the two crossovers, it exceeds
+    # the time of greedy, 500 + 40m.
     "two crossovers between the same stored sizes": (
         [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)],
         greedy(5, 40, (1, 100), segments=1),
@@ -87,7 +91,7 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
             ("25/3 ≈ 8.33", "multiple", "1", Fraction(2500, 3)),
         ],
     ),
-    # Both curves contain 900 + 10m.
+    # Both curves contain a part of the line 900 + 10m.
     "curves that coincide from 10 to 100": (
         [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)],
         [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)],
@@ -106,7 +110,8 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         bent((3, 10), (4, 100), (5, 1000), segments=3),
         [("between 100 and 1000", "greedy", "2 | 3", None)],
     ),
-    # At the first two sizes, 2 and 5 segments are best, so the times between them are linear.
+    # At the sizes 100 and 300, 2 segments are best for multiple and 5 for greedy. Therefore, both
+    # times are linear between these sizes.
     "linear between sizes with the same best segments": (
         [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)],
         [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)],

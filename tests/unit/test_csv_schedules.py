@@ -45,7 +45,7 @@ def read_csv(folder: Path, content: str | bytes, spec: str, *words: Any) -> Sche
 
 
 def written(built: Schedule, nodes: str = "labels", columns: tuple[str, ...] = COLUMNS) -> str:
-    """Return a CSV file with the rows of a schedule in random order."""
+    """Return the text of a CSV file with the rows of a schedule in random order."""
     labels = built.topology.labels()
     values: dict[str, Any] = dict(built.columns._asdict())
     if nodes == "labels":

@@ -24,7 +24,10 @@ def network(spec: str) -> nx.Graph:
 
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
-    """Find and check disjoint paths of two nodes: one per port, without common inner nodes."""
+    """Find disjoint paths between two nodes, and check them.
+
+    There must be one path per port, and no two paths may have a common inner node.
+    """
     paths = find_disjoint_paths(topology(spec), source, target)
     inner = [node for path in paths for node in path[1:-1]]
     assert len({*inner, source, target}) == len(inner) + 2
@@ -77,7 +80,10 @@ def test_a_smallest_cut_of_a_random_network_has_the_size_that_networkx_computes(
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
 def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
-    """Paths exceed the distance by at most 4 on star graphs (day1994) and 2 on hypercubes."""
+    """A path is longer than the distance by at most 4, and on hypercubes by at most 2.
+
+    The bound for star graphs is from Day & Tripathi 1994.
+    """
     graph, distances = network(spec), topology(spec).distances(0)
     targets = range(1, topology(spec).nodes)
     for target in Random(spec).sample(targets, most):  # noqa: S311

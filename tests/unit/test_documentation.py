@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 KINDS = ("Tutorials", "Guides", "Reference", "Background")
-#: Imports that a module needs when the exercise in CONTRIBUTING.md adds a method to it.
+#: The imports of a module to which the exercise in CONTRIBUTING.md adds a method.
 IMPORTS = """
 from starcast.lab import Facts, Lab
 from starcast.lab.signature import TopologyName
 from starcast.support.errors import InputError
 """
-#: Pages that mention source files, whose names must be kept up to date.
+#: Pages that mention source files by name. The mentioned files must exist.
 NAMING = (
     ROOT / "CONTRIBUTING.md",
     *(
@@ -40,7 +40,10 @@ def pages_of(kind: str) -> list[str]:
 
 
 def code_block(page: Path, first: str) -> str:
-    """Return the one Python code block of a page whose text begins with ``first``."""
+    """Return the Python code block of a page that begins with the text ``first``.
+
+    The page must have exactly one such block.
+    """
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (block,) = (each for each in map(textwrap.dedent, blocks) if each.startswith(first))
@@ -71,7 +74,7 @@ def test_the_index_lists_every_page_under_one_kind() -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("kind", KINDS)
 def test_navigation_and_readme_list_pages_under_the_same_kind_as_the_index(kind: str) -> None:
-    """The navigation of the site lists all pages."""
+    """The navigation of the site lists all pages of a kind, and the README some of them."""
     (tree,) = re.findall(rf":caption: {kind}\n:hidden:\n\n(.*?)```", INDEX, re.DOTALL)
     assert [page for page in tree.split() if "records/" not in page] == pages_of(kind)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

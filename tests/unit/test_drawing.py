@@ -18,7 +18,8 @@ from starcast.trees.construction import forest_from_id
 from support.colour_vision import COLOUR_VISION, GREY, smallest_distance
 from support.read_svg import SVG, Picture
 
-#: S4 is the smallest star on which all constructions differ, so it comes first.
+#: `make test` always tests the first topology. It is S4, because several constructions are equal on
+#: smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
@@ -31,7 +32,7 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_drawing_shows_every_node_and_edge_of_the_tree_legibly(spec: str) -> None:
-    """Everything is drawn once, each level is a row, and nothing overlaps or crosses."""
+    """Each node and edge is drawn once, each level is a row, and nothing overlaps or crosses."""
     for name in plain_constructions(spec):
         for tree in {0, forest(spec, name).trees - 1}:
             trees, result = drawing(spec, name, tree)
@@ -116,7 +117,7 @@ def test_heading_and_legend_describe_the_tree_and_list_exactly_its_ports(
 
 
 def test_colours_of_dimensions_are_distinguishable_with_any_colour_vision() -> None:
-    """All colours differ for colour-blind readers, and three of them also in grey."""
+    """All colours differ for colour-blind readers. The first three also differ in grey."""
     assert all(smallest_distance(COLOURS, vision) > 15 for vision in COLOUR_VISION.values())
     assert smallest_distance(COLOURS[:3], GREY) > 10
 

@@ -20,7 +20,7 @@ from support.simulator_cases import fault_sets
 
 
 class Case(NamedTuple):
-    """A collective on a topology, with the number of messages and of their copies."""
+    """A collective on a topology, with a number of messages and a number of copies."""
 
     spec: str
     collective: str
@@ -56,7 +56,7 @@ LARGE = [
 
 
 def paths_of_copies(schedule: Schedule) -> dict[tuple[int, int], list[list[tuple[int, int]]]]:
-    """Return the paths over which the copies of a unit reach a node, by unit and node.
+    """For each unit and node, return the paths over which copies of the unit reach the node.
 
     A path is the list of its links from the last to the first. In a tree, a node forwards only the
     copies that it receives in this tree.
@@ -80,7 +80,7 @@ def paths_of_copies(schedule: Schedule) -> dict[tuple[int, int], list[list[tuple
 
 @pytest.mark.parametrize("case", [*SMALL, *LARGE], ids=lambda case: " ".join(map(str, case)))
 def test_the_copies_of_a_unit_share_no_link_and_no_inner_node(case: Case) -> None:
-    """Any x-1 faults block at most x-1 of the x copies, whenever the faults begin."""
+    """Therefore, x-1 faults block at most x-1 of x copies, whenever the faults begin."""
     schedule = case.build()
     paths = paths_of_copies(schedule)
     for pair in case.destinations(schedule):

@@ -50,14 +50,14 @@ def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
 
 
 def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
-    """For every level L, each tree has at least L-1 units for nodes of levels smaller than L.
+    """For every level L, each tree carries at least L-1 units to nodes of levels smaller than L.
 
     These units can leave the root after the units for level L. Therefore, for any number of
     messages, no unit is still on its way when the last unit has left the root.
 
-    Except on S_3, the nodes on full necklaces alone account for these units. The trees of S_3 are
-    the two ways around a ring. If both copies are sent, S_3 also needs the node on the short
-    necklace.
+    Except on S_3, the units for nodes on full necklaces are sufficient. The trees of S_3 are the
+    two ways around a ring. If both copies are sent, S_3 also needs the units for the node on the
+    short necklace.
     """
     for n in range(3, 9):
         levels = forest(f"S{n}", "edge-disjoint").levels()

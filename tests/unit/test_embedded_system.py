@@ -39,7 +39,7 @@ def mode(path: Path) -> int:
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that becomes full during the write loses no data."""
+    """If the disk becomes full during the write, no data are lost."""
     path = tmp_path / "file"
     path.write_text("old", encoding="utf-8")
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
@@ -51,7 +51,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) -> None:
-    """The message contains the path and the operating system's reason."""
+    """The message contains the path and the operating system's reason, or reports a full disk."""
     for number in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
         words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
         with pytest.raises(UnavailableError, match=words), system.translate_os_errors(tmp_path):
@@ -224,7 +224,7 @@ def matcher(word: str) -> system.Matcher:
 
 @pytest.fixture
 def word(tmp_path: Path) -> Iterator[str]:
-    """A command-line argument that marks the test's processes; they are killed after the test."""
+    """A command-line argument of the test's processes, which are killed after the test."""
     own = f"--mark={tmp_path}"
     yield own
     system.wait_or_kill(system.find_all(matcher(own)), 0)
@@ -257,12 +257,12 @@ def test_a_started_server_is_detached_from_this_process(
     assert "'HOME'" not in output
 
 
-def test_only_a_process_that_matches_the_stored_values_is_taken_for_the_server(
+def test_only_a_process_with_the_stored_id_and_the_marker_is_taken_for_the_server(
     tmp_path: Path, word: str
 ) -> None:
-    """The process id and the command line must equal the stored values.
+    """The marker is a command-line argument of the server's process.
 
-    The start time differs if the clock was corrected after the start.
+    The start time is not compared, because it changes when the clock is corrected.
     """
     server = start(tmp_path, word)
     assert server.is_alive(word)
@@ -348,7 +348,7 @@ def test_the_memory_of_a_process_is_measured_even_if_a_child_process_ends(
         ("", UnavailableError, "no output"),
         ("one\ntwo\n", UnavailableError, "two"),
         ("starting\nFATAL: no moon\nended\n\n", UnavailableError, "FATAL: no moon"),
-        # Java reports an unusable class archive at every start, as an error.
+        # Java reports an unusable class archive as an error at every start. It is ignored.
         ("[1s][error][cds] Disabling x\nINFO stopped\n", UnavailableError, "INFO stopped"),
         (
             "Caused by: java.net.BindException: in use\n\tat org.neo4j.E.log(E:1)\n\t... 1 more\n",

@@ -21,7 +21,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings with one file each in the home, the cache and the shared programs.
+    """The settings of an installation with one file each in home, cache and shared programs.
 
     The system user does not exist.
     """
@@ -63,7 +63,7 @@ def test_without_a_terminal_uninstall_requires_the_option_yes(settings: Settings
 def test_uninstall_finally_lists_files_that_it_does_not_delete(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`make` has filled uv's cache, and --install-completion has changed ~/.bashrc."""
+    """`make` has created uv's cache, and --install-completion has created a script."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     words = ["--home", str(settings.home), "uninstall", "--yes"]
@@ -101,7 +101,7 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
 
 
 def test_nothing_is_deleted_from_a_folder_that_is_not_a_home(settings: Settings) -> None:
-    """The folder of another program has entries with the same names, such as /var/lib/neo4j."""
+    """A folder of another program, such as /var/lib/neo4j, can have entries with the same names."""
     Home(settings.home).lock_file.unlink()
     traces = stack.find_traces(settings)
     obstacles = {trace.obstacle for trace in traces if trace.kind == "home"}
@@ -174,7 +174,7 @@ def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
 def test_a_listed_home_that_this_user_cannot_read_is_kept_in_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Users can share a cache folder, and a home has the mode 700."""
+    """Users can share a cache folder, but cannot read the homes of other users (mode 700)."""
     other = tmp_path / "other"
     (tmp_path / "homes").write_text(f"{other}\n{tmp_path / 'gone'}\n")
     exists = Path.exists

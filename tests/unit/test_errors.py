@@ -74,7 +74,10 @@ def test_the_command_line_replaces_parameter_names_in_messages_by_options() -> N
 
 
 def _texts(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the texts in a statement with their lines; values of f-strings are replaced by x."""
+    """Yield each text in a statement with its line number.
+
+    In f-strings, an x replaces each expression.
+    """
     if isinstance(node, ast.JoinedStr):
         parts = (getattr(part, "value", "") for part in node.values)
         yield node.lineno, "".join(part if isinstance(part, str) else "x" for part in parts)

@@ -1,6 +1,7 @@
 """The alltoall `exact`: independent checkers find that it is valid and takes the fewest steps.
 
-Its first steps, the opening, send to the nodes on short necklaces, which have fewer than n-1 nodes.
+The first steps of the schedule are called the opening. They send messages to the nodes on short
+necklaces. A short necklace has fewer than n-1 nodes.
 """
 
 from functools import cache
@@ -19,7 +20,7 @@ from support.examples import max_examples
 from support.meeting import plain_rows
 from support.simulator_cases import MUTATIONS, mutate
 
-#: Pairs of n and the number M of messages, with all M up to 2n for small n.
+#: Pairs of n and a number M of messages, with all M up to 2n.
 SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 
@@ -33,11 +34,11 @@ def exact(n: int, messages: int = 1) -> Schedule:
     ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
 )
 def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
-    """The oracle finds no problem, and the simulator counts M n! t_n transmissions.
+    """The simulator counts M n! t_n transmissions, so all paths are shortest paths.
 
-    Here t_n is the sum of the distances from one node, so all paths are shortest paths. On larger
-    stars, the oracle is slow, so only the simulator checks links, deliveries and steps. Over all
-    links of a node, the idle steps add up to less than n-1.
+    Here t_n is the sum of the distances from one node. The oracle finds no problem in the schedules
+    on small stars. On larger stars, the oracle is slow, so only the simulator checks the schedules.
+    The idle steps of all links of a node add up to less than n-1.
     """
     schedule = exact(n, messages)
     if n < 7 or (n, messages) == (7, 1):
@@ -64,10 +65,10 @@ def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messag
 @given(st.data())
 @max_examples(60)
 def test_the_oracle_and_the_simulator_agree_on_mutated_schedules(data: st.DataObject) -> None:
-    """The oracle finds no problem if and only if the schedule is complete and shortest.
+    """The oracle accepts a schedule if and only if the schedule has three properties.
 
-    The schedule must also have no additional rows. Mutations that replace a receiver or a port are
-    omitted.
+    It is complete, takes the minimum number of steps, and has no additional rows. Mutations that
+    replace a receiver or a port are omitted.
     """
     valid = set(MUTATIONS) - {"another receiver", "another port"}
     way = data.draw(st.sampled_from(sorted(valid)))
@@ -79,10 +80,10 @@ def test_the_oracle_and_the_simulator_agree_on_mutated_schedules(data: st.DataOb
 
 
 def test_all_links_are_busy_after_the_opening() -> None:
-    """The opening, which serves short necklaces, may exceed the minimum number of steps for them.
+    """The opening sends messages to short necklaces, and may take more steps than necessary.
 
-    For every excess step, the messages to one full necklace are started early, on links that would
-    otherwise be idle. The nearest necklaces come first.
+    For every additional step, the messages to one full necklace leave the root early, on links that
+    would otherwise be idle. The nearest necklaces come first.
     """
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)

@@ -1,8 +1,9 @@
 """The opening of the exact alltoall: the first steps, which serve the short necklaces.
 
-A word is a path from the root to a node, given by its dimensions. Read backwards, it resolves the
-cycles of the node's permutation one by one; the entry of a cycle is the symbol crossed twice. A
-cell is one dimension in one step, and is used by at most one hop.
+A word is a path from the root to a node, given by the dimensions that it crosses. Read backwards,
+the path resolves the cycles of the node's permutation one by one. The entry of a cycle is the
+symbol whose dimension the path crosses twice. A cell is one dimension in one step, and is used by
+at most one hop.
 """
 
 from collections import Counter
@@ -25,12 +26,15 @@ from starcast.collectives.alltoall import (
 )
 from support.meeting import refused
 
-#: Pairs of n and the number M of messages in a round, where M <= n-1.
+#: Pairs of n and a number M of messages in a round, where M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """For h hops to short necklaces, each dimension is crossed at most ceil(h / (n-1)) times."""
+    """A word is a path to a node on a short necklace.
+
+    If all words together have h hops, they cross each dimension at most ceil(h / (n-1)) times.
+    """
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -41,7 +45,11 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle needs entry 2, so the third moves from 2 to 3, and the second from 3 to 4."""
+    """The entry of a cycle is one of its symbols.
+
+    The last cycle needs entry 2. Therefore, the third cycle moves from entry 2 to 3, and the second
+    cycle from 3 to 4.
+    """
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
@@ -98,7 +106,7 @@ def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]
-    # From S_9 on, counting is slow: (n-1)! is a lower bound on the number of full necklaces.
+    # On S_9 and larger stars, counting full necklaces is slow. Their number is at least (n-1)!.
     full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     assert begun.idle.shape[1] <= messages * full
 

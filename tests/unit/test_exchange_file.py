@@ -63,7 +63,9 @@ GONE = object()
 
 
 def put(content: Any, path: str, value: Any) -> None:
-    """Change a value in a file: GONE deletes it, and a function computes it from the old value.
+    """Set a value in the content of a file.
+
+    The value GONE deletes the old value. A function computes the new value from the old value.
 
     In the path, ``experiment`` stands for the first experiment, ``run`` for its first run, and the
     kind of a cost for this cost of the run.
@@ -117,7 +119,7 @@ def beat_the_bound(run: dict[str, Any]) -> dict[str, Any]:
     return {**run, "profile": profile, "costs": costs}
 
 
-#: Places in a file, their new values, and a part of the error.
+#: For each case: the path of a value in a file, the new value, and a part of the error message.
 CONTRADICTIONS: list[tuple[str, Any, str]] = [
     ("run.simulated.time", "1", "simulated, time is 1"),
     ("experiment.runs.0", beat_the_bound, "below the bound"),
@@ -152,7 +154,7 @@ def test_a_run_with_contradictory_numbers_is_refused_with_a_one_line_message(
 
 FAILED = {"status": "failed", "error": "it failed", "costs": []}
 
-#: Like `CONTRADICTIONS`: places in a file, their new values, and a part of the error.
+#: For each case: the path of a value in a file, the new value, and a part of the error message.
 INVALID: list[tuple[str, Any, str]] = [
     ("format", "starcast experiments 2", "this version reads 'starcast experiments 1'"),
     ("format", GONE, "format: Field required"),

@@ -185,7 +185,10 @@ def test_every_example_experiment_has_a_title_and_states_its_duration_in_minutes
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_every_example_experiment_needs_little_time_and_memory(design: Design) -> None:
-    """Each schedule fits into 1 GB. All have less than 100 million rows together (about 100 s)."""
+    """Each schedule needs less than 1 GB.
+
+    All schedules of an experiment together have fewer than 100 million rows, which take 100 s.
+    """
     sizes = [required_memory(group[0]) for group in design.groups]
     assert max(sizes) < 1_000_000_000
     assert sum(sizes) < 100_000_000 * BYTES_PER_ROW

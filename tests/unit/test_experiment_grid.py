@@ -51,7 +51,7 @@ grids = st.builds(
 
 
 few = max_examples(25)
-#: Grids with values on all axes; each algorithm is defined on each of the topologies.
+#: Grids with values on most axes. Each algorithm is defined on each topology.
 wide = st.builds(
     grid_of,
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1),
@@ -78,9 +78,10 @@ def test_points_are_all_combinations_of_the_axes(grid: Grid) -> None:
 
 
 def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
-    """Return the expected points of an allgather, from the values of the grid.
+    """Return the points of a grid that are expected for one topology, algorithm and message size.
 
-    A point is given by its number of segments or messages, copies, base and faults.
+    The collective is allgather. Each point is given by its number of segments or messages, and by
+    its copies, base and faults.
     """
     network, algorithm = topology(spec), find_algorithm("allgather", name)
     machine = costs.Machine(grid.axes["t_s"][0], Fraction(1))
@@ -372,7 +373,7 @@ def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
 def test_invalid_experiment_names_are_refused() -> None:
     for name in ["multiple-S5", "a", "2026.run_1", "a.csv", "index", 200 * "a"]:
         assert check_name(name) == name
-    # PostgreSQL cannot index names of thousands of characters, and file names must be shorter.
+    # PostgreSQL cannot index names of thousands of characters. File names must be even shorter.
     others = ["..", "a\u202eb", "\u05d0", 201 * "a"]
     for wrong in ["17", "", "-a", "a b", "a/b", "ü", "a\n", *others, None]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):

@@ -80,7 +80,7 @@ SERVER_ERRORS: list[tuple[Exception, int, str]] = [
     (MemoryError(), 7, "memory ran out"),
     (RecursionError("deep"), 7, "an input is nested too deeply"),
 ]
-#: Calls that raise an exception.
+#: Calls that raise an exception, each with the exit code and a part of the reported message.
 CALLS: list[tuple[Callable[[], object], int, str]] = [
     (lambda: Path("/nowhere/x").read_bytes(), 2, "/nowhere/x cannot be used: No such file or"),
     (lambda: Path("/dev/null/x").read_bytes(), 2, "/dev/null/x cannot be used: Not a directory"),
@@ -136,7 +136,7 @@ def test_a_defect_of_starcast_is_reported_as_an_internal_error(defect: Exception
     assert (error.exit_code, error.hint) == (1, "please report it, with the log")
 
 
-def test_an_exception_whose_text_raises_is_reported() -> None:
+def test_an_exception_whose_str_method_raises_an_exception_is_reported() -> None:
     class SilentError(Exception):
         def __str__(self) -> str:
             raise ZeroDivisionError

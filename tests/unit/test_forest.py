@@ -134,7 +134,7 @@ def test_computing_the_levels_of_a_forest_with_a_cycle_is_an_error() -> None:
 
 
 def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
-    """The content of a read-only view still changes with the array."""
+    """This is also true of a forest made from a read-only view of the array."""
     array = s5("greedy")
     view = array.view()
     view.flags.writeable = False
@@ -152,7 +152,10 @@ def test_the_arrays_of_metrics_are_read_only() -> None:
 
 
 def invalid_forests() -> list[Forest]:
-    """Return three forests: with an invalid port, a root with a parent, and a missing node."""
+    """Return three invalid forests.
+
+    The first has an invalid port, the root of the second has a parent, and the third omits a node.
+    """
     foreign, rooted, missing = (s5("greedy") for _ in range(3))
     foreign[0, 5], rooted[0, 0], missing[0, 119] = 9, 2, 0
     return [Forest(topology("S5"), array, 0) for array in (foreign, rooted, missing)]

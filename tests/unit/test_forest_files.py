@@ -228,7 +228,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that, once started, may allocate only `megabytes` MB more."""
+    """Open a file in a process that may allocate at most `megabytes` MB after its start."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError

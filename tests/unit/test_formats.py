@@ -216,7 +216,7 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
 
 
 def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Schedule) -> None:
-    """Units, trees and steps are kept in comments of a file that starcast writes."""
+    """The exported file has comments with the units, trees and steps."""
     expanded = built.expand()
     file = tmp_path / "mine.goal"
     export(built, file, "goal")
@@ -244,9 +244,10 @@ def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Sch
 def test_atlahs_computes_the_time_of_the_asynchronous_model(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any, time: int
 ) -> None:
-    """ATLAHS with the options -L 0 -o 0 -g T_s+T_c -G T_c computes the times of all-port schedules.
+    """The options of ATLAHS are -L 0 -o 0 -g T_s+T_c -G T_c.
 
-    In this test, the one-port schedules send single units.
+    With these options, ATLAHS computes the times of the asynchronous model for all-port schedules,
+    and for one-port schedules that send single units.
     """
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
@@ -275,7 +276,7 @@ def test_the_atlahs_dialect_of_goal_differs_only_in_cpus_and_interfaces(
 def test_goal_files_for_atlahs_are_limited_by_the_number_of_ports_not_by_the_degree(
     tmp_path: Path,
 ) -> None:
-    """The ports of a complete network with 129 nodes of degree 128 have 129 numbers."""
+    """A complete network of 129 nodes has degree 128, but 129 ports."""
     complete = starcast.network(list(combinations(range(129), 2)))
     built = schedule(complete, "broadcast", "forest(base=breadth-first)")
     with pytest.raises(LimitError, match="has 129 ports; a GOAL file for atlahs supports at most"):
@@ -388,7 +389,10 @@ def execute_msccl(text: str, built: Schedule) -> None:
 
 
 def expected_chunks(built: Schedule, rank: int) -> list[tuple[list[int], int]]:
-    """Return, for each output chunk of a rank, the ranks whose inputs it sums, and their index."""
+    """For each output chunk of a rank, return the input chunks of which it is the sum.
+
+    The input chunks are given by their ranks and their common index.
+    """
     units = built.message_units
     everyone = list(range(built.topology.nodes))
     first = rank * units if built.collective in ("scatter", "alltoall", "reduce-scatter") else 0
@@ -544,7 +548,7 @@ def test_a_schedule_that_is_invalid_or_does_not_deliver_all_units_is_not_exporte
     assert not list(tmp_path.iterdir())
 
 
-def test_a_value_of_another_type_is_not_exported() -> None:
+def test_a_value_of_an_unsupported_type_is_not_exported() -> None:
     with refused("type str"):
         render("S4", "dot")  # type: ignore[arg-type]
 

@@ -143,8 +143,11 @@ def query_names() -> set[str]:
 
 
 def api_names() -> set[str]:
-    """Return the words in the paths, parameters and fields of the HTTP API, without ``_url``."""
-    # No worker is started, because the document is made without a computation.
+    """Return the names in the paths, parameters and fields of the HTTP API.
+
+    The suffix ``_url`` is removed.
+    """
+    # No worker process starts, because the OpenAPI document needs no computation.
     service = Service(Settings.load(), Workers(count=1))
     with closing(service), TestClient(create_app(service), base_url="http://localhost") as client:
         document = client.get(f"{API}/openapi.json").json()
@@ -172,8 +175,8 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and no name is banned.
 
     For the CLI, the glossary lists options and the first words of commands. Identifiers are strings
-    named ``id``. Only the key of a node in the graph is a number. The API has no column in the
-    glossary, because its names are those of the other interfaces.
+    named ``id``. The name ``key`` is reserved for the number of a node in the graph. The API has no
+    column in the glossary, because its names are those of the other interfaces.
     """
     names = SURFACES[surface]()
     ordinary = set(ORDINARY[surface].split())

@@ -40,7 +40,10 @@ def random_network(seed: int) -> starcast.Network:
 
 
 def assert_complete(plan: Schedule) -> None:
-    """Check that the oracle finds a schedule complete, with no idle step or repeated delivery."""
+    """Check that the oracle finds a schedule complete, and that no step is idle.
+
+    Except for reductions, also check that no unit is delivered twice to the same node.
+    """
     assert assert_same_verdict(plan).complete
     assert np.unique(plan.step).tolist() == list(range(1, plan.steps + 1))
     if plan.combine is None:
@@ -111,7 +114,10 @@ def test_greedy_schedules_on_topology_families_are_complete(spec: str, ports: st
 
 
 def test_the_name_greedy_stands_for_different_algorithms_on_stars_and_meshes() -> None:
-    """On a star graph it is the broadcast of Tseng & Sheu 1997, on a mesh `greedy-matching`."""
+    """On a star graph, `greedy` is the broadcast of Tseng & Sheu 1997.
+
+    On a mesh, `greedy` stands for `greedy-matching`.
+    """
     for collective in ("broadcast", "reduce", "allreduce"):
         assert dict(schedule("S4", collective, "greedy").arguments) == {"segments": 1}
         one, other = (

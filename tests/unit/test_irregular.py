@@ -1,4 +1,7 @@
-"""Topologies without translations: partial matchings as ports, more ports than links at a node."""
+"""Topologies without translations.
+
+A port need not have a link at every node, so a node can have more ports than links.
+"""
 
 import json
 from collections.abc import Callable
@@ -104,7 +107,7 @@ def test_distances_up_to_254_are_stored_as_uint8(nodes: int, dtype: type) -> Non
     assert ring.diameter == nodes // 2
 
 
-#: Defects of a plug-in's topology: the change that causes each, and the error message.
+#: Defects of a topology from a plug-in, each with the change that causes it and the error message.
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     "a port is not one to one": (
         lambda t: t._table[0].put(2, 0),  # type: ignore[attr-defined]
@@ -264,7 +267,8 @@ def test_a_file_that_mixes_labels_and_ranks_is_refused(tmp_path: Path) -> None:
     path.write_text("step,sender,port,unit\n1,a,1,0\n1,3,1,0\n")
     with refused("line 2 has the invalid sender 'a'"):
         schedule_from_csv(path, "Barbell6", "broadcast")
-    # Mesh labels are numbers: senders are read as labels if all are labels, otherwise as ranks.
+    # The labels of a mesh are numbers. If all senders are labels, they are read as labels,
+    # otherwise as ranks.
     path.write_text("step,sender,port,unit\n1,1,1,0\n2,9,1,0\n")
     read = schedule_from_csv(path, "Grid3x4", "broadcast")
     assert read.sender.tolist() == [0, 8]

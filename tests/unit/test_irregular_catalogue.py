@@ -1,4 +1,7 @@
-"""The whole catalogue on topologies without translations: correct results or refusals."""
+"""All constructions and algorithms on topologies without translations.
+
+Each gives correct results or is refused.
+"""
 
 from fractions import Fraction
 

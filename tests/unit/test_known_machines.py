@@ -24,7 +24,10 @@ Links = dict[tuple[str, str], int]
 
 
 def a100(boxes: int) -> Links:
-    """Return the links and their GB/s: of GPUs g, NVSwitches s, network cards m and switches i."""
+    """Return the links of a machine with A100 GPUs, and their capacities in GB/s.
+
+    The nodes are GPUs (g), NVSwitches (s), network cards (m) and switches between boxes (i).
+    """
     links: Links = {}
     for box in range(boxes):
         for gpu in range(8):
@@ -36,7 +39,10 @@ def a100(boxes: int) -> Links:
 
 
 def mi250(boxes: int) -> Links:
-    """Return the links and their GB/s: of GPUs g and, between boxes, one InfiniBand switch i."""
+    """Return the links of a machine with MI250 dies, and their capacities in GB/s.
+
+    The nodes are the dies (g) and, if there are several boxes, an InfiniBand switch (i).
+    """
     links: Links = {}
     for box in range(boxes):
         for count, pairs in MI250.items():
@@ -48,7 +54,7 @@ def mi250(boxes: int) -> Links:
     return links
 
 
-#: Each machine's links, and the optimal allgather bandwidth in GB/s by ForestColl's program.
+#: Each machine's links, and the optimal allgather bandwidth in GB/s that ForestColl computes.
 MACHINES = {
     "a100-1": (a100(1), Fraction(8 * 300, 7)),
     "a100-2": (a100(2), Fraction(16 * 65, 3)),
@@ -58,7 +64,7 @@ MACHINES = {
 
 
 def made(links: Links) -> Network:
-    """Return the network with the given link capacities in GB/s."""
+    """Return the network with the given links and their capacities in GB/s."""
     nodes = dict.fromkeys(end for link in links for end in link)
     switches = [node for node in nodes if not node.startswith("g")]
     capacities = [f"{width}GBps" for width in links.values()]
@@ -70,7 +76,10 @@ def made(links: Links) -> Network:
 
 
 def delivers(links: Links, time: Fraction) -> bool:
-    """Return whether maximum flows bring each GPU a byte from every GPU within a time in ns."""
+    """Return whether each GPU can receive a byte from every GPU within a time in ns.
+
+    NetworkX computes the answer by maximum flows.
+    """
     graph = nx.DiGraph()
     gpus = {end for link in links for end in link if end.startswith("g")}
     for (u, v), width in links.items():
