@@ -121,7 +121,7 @@ def test_missing_idle_cells_are_an_internal_error() -> None:
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
     begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
-    message = "in each dimension is 4, but the number of message groups"
+    message = "the opening leaves 4 idle steps in each dimension, but there are only 2 groups"
     with refused(message, exit_code=1):
         _group_begins(length, np.array([True, True]), begun)
 
