@@ -1,7 +1,8 @@
-"""The graph models that `benchmarks.model` compares: their indexes, writing and queries.
+"""The graph models that `benchmarks.model` compares.
 
-A question is a query text with gaps such as ``{edges}``, which each model fills with its own
-patterns. Thus all models answer the same questions, but find nodes, tree edges and links in
+A graph model determines the indexes of the graph, the statements that write data, and the patterns
+of queries. A question is a query text with gaps such as ``{edges}``, which each model fills with
+its own patterns. So all models answer the same questions, but find nodes, tree edges and links in
 different ways.
 """
 
@@ -55,20 +56,20 @@ QUESTIONS: Mapping[str, str] = {
 
 
 class Model:
-    """The graph model of starcast."""
+    """The graph model of starcast, from which the other models are derived."""
 
     name = "shipped"
     differs = (
         "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and "
         "SEND(schedule, step)"
     )
-    #: Neo4j labels of a node, and the patterns that match a node by label and all nodes.
+    #: The Neo4j labels of a node, the pattern that matches a node by its property `label`, and the
+    #: pattern that matches all nodes of a topology.
     labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
     #: The properties of a new node, as Cypher text for `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern by which the writer finds an end node of a relationship; {} stands for the node's
-    #: key.
+    #: The pattern that finds an end of a new relationship; {} stands for the key of this node.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"
@@ -120,11 +121,11 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """Return the number that is added to a rank to get the value that `end` looks up."""
+        """Return the key of the node with rank 0, to which ranks are added to get other keys."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
-        """Return the value by which relationships identify their forest or schedule."""
+        """Return the value of the property that names a relationship's forest or schedule."""
         return name
 
     def gaps(self) -> dict[str, str]:
@@ -180,7 +181,7 @@ class Model:
 
 
 class Unindexed(Model):
-    """The model of earlier versions: queries find tree edges and sends from the nodes."""
+    """The model of earlier versions, in which queries find tree edges and sends by their nodes."""
 
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"

@@ -1,8 +1,8 @@
 """Embedded engines that hold the same rows as the graph: DuckDB (SQL) and Ladybug (Cypher).
 
-Each engine stores the rows and columns that starcast writes to Neo4j in a database file, and
-answers the questions in its file of statements: `packs_duckdb.sql` or `packs_ladybug.cypher`. An
-answer has the columns of the query.
+Each engine has a database file with the rows and columns that starcast writes to Neo4j. The engine
+executes the statements in `packs_duckdb.sql` or `packs_ladybug.cypher`. Each statement answers the
+question of a query, and its result has the columns of the query.
 """
 
 import re
@@ -89,7 +89,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _copy(self, part: str, file: Path) -> None:
-        """Append the rows of a file to the table for ``part``: a key of `_SELECT` or `_RETURN`."""
+        """Append the rows of a file to the table for ``part``, a key of `_SELECT` or `_RETURN`."""
 
     @abstractmethod
     def _run(self, statement: str, values: dict[str, Any]) -> list[dict[str, Any]]:

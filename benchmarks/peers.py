@@ -194,7 +194,7 @@ def find_optimum(network: Topology, enough: int) -> int:
 
     Args:
         network: the topology.
-        enough: a number of steps that suffices.
+        enough: a number of steps in which an allgather is known to be possible.
     """
     for steps in range(bound(network), enough):
         if _is_possible(network, steps):

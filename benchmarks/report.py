@@ -18,8 +18,8 @@ from starcast.support.errors import InputError
 HERE = Path(__file__).parent
 RATIOS = HERE / "ratios.jsonl"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-#: A ratio that has become worse by more than this factor is reported. Under other load, two runs
-#: differ by up to a third.
+#: A ratio is reported if it has become worse by more than this factor. If the load of the machine
+#: differs, the ratios of two runs differ by up to a third.
 TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
@@ -180,7 +180,11 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
 
 
 def keep_record(record: Record, file: Path = RATIOS) -> None:
-    """Store the ratios of a version; a second run replaces the ratios that it measures again."""
+    """Store the ratios of a version.
+
+    If the file already has ratios of this version, only those that were measured again are
+    replaced.
+    """
     records = read_records(file)
     earlier = next((each for each in records if each.version == record.version), None)
     ratios = {**(earlier.ratios if earlier else {}), **record.ratios}
