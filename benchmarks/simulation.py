@@ -28,7 +28,7 @@ _ROWS = "rows per second"
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure the schedules in `CASES`, an allgather with and without faults, and other libraries."""
+    """Measure schedules without faults, an allgather with faults, and other libraries."""
     for spec, collective, algorithm, ports, arguments, is_timed in CASES:
         judged = schedule(spec, collective, algorithm, ports, **arguments)
         listed = "".join(f", {value} {name}" for name, value in arguments.items())

@@ -94,7 +94,8 @@ def full_necklaces(n: int) -> int:
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
+    # On S_2, the necklace of the identity 12 is subtracted.
+    return int(free) // (n - 1) - (n == 2)
 
 
 def rule_9_steps(n: int) -> Number:
@@ -334,7 +335,7 @@ class Parameters(NamedTuple):
     def time_of(self, execution: Execution) -> NDArray[Any]:
         """Return the execution's time at each point of the grid.
 
-        Each step takes as long as the largest packet that is sent in it.
+        The time of a step is the time to send the largest packet of the step.
         """
         return self.time(execution.steps, execution.share)
 
@@ -368,7 +369,8 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
+# The results are cached, because the check at each size needs the same results for huge n.
+@lru_cache(maxsize=1024)
 def greatest_quotient(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

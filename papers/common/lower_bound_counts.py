@@ -390,8 +390,8 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    In each step, all nodes send over the same port. At any time, the exclusive or of source and
-    destination is the same for all units on their way.
+    In each step, all nodes send over the same port. All units that are in transit at a time have
+    the same exclusive or of source and destination.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)

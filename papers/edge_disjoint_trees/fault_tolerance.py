@@ -29,8 +29,8 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-#: If there are at most this many pairs of faults, all pairs are tried. Otherwise, and for larger
-#: sets of faults, half as many sets are drawn at random.
+#: If there are at most `_MAX_SETS` pairs of faults, all pairs are tried. Otherwise, and for sets of
+#: three or more faults, `_MAX_SETS` / 2 sets are drawn at random.
 _MAX_SETS = 3_000
 
 

@@ -61,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return about four of the check's sample roots, as roots of scatters."""
+    """Return a few of the check's sample roots, from which scatters are executed."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -372,8 +372,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading `shortest` covers only trees of shortest paths, so schedules with more
-            # transmissions, such as schedules along edge-disjoint trees, are excluded.
+            # `shortest` is another reading of the claim, about shortest-path trees only. Schedules
+            # along other trees, which have more transmissions, are therefore excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)

@@ -39,8 +39,8 @@ from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diame
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
-    Symbol s in a position leads to the position s-1, in which s belongs. An internal cycle leads
-    back to its start; an external chain ends at a symbol beyond k.
+    A position with symbol s leads to position s-1, where s is in the identity. An internal cycle
+    leads back to its start; an external chain ends at a symbol beyond k.
 
     Attributes:
         end: the symbol beyond k at which the chain of each position ends, int64 ``[nodes, k]``; 0

@@ -118,7 +118,8 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # the checks of all sizes need the same values for huge n
+# The results are cached, because the check at each size needs the same results for huge n.
+@cache
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the time on the shortest-path tree SP and a stated order.
 

@@ -27,7 +27,8 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: The compared quantity in findings about more segments than were executed.
+#: Name of a quantity in recorded evidence. It determines the bytes of broadcasts with more segments
+#: than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -123,8 +124,9 @@ def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer number of segments, the broadcast must take at most the start-ups of one
-    slot longer than the pipeline with its best number of segments, which may be a fraction.
+    Also compare the shortest times. The pipeline may have any positive real number of segments,
+    and the broadcast any integer number. The broadcast's shortest time may be longer than that of
+    the pipeline by at most the time of the start-ups in one slot.
     """
     # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
     # all T_s and m T_c.
@@ -255,7 +257,8 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 # Sections 5 and 8: allgather (all-to-all broadcast) on the tree SP and the trees MT
 
 
-#: Maximum number of rows, counted over all sources, up to which MT is also executed.
+#: Maximum number of rows, counted over all sources, of an allgather on the trees MT that is
+#: executed.
 _MAX_ROWS = 100_000
 
 # These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). The order

@@ -103,7 +103,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent.
 
-    SP is a shortest-path tree. In fact, only the converse holds, that the levels of adjacent nodes
+    SP is a shortest-path tree. In fact, only the converse is true: the levels of adjacent nodes
     differ by at most 1.
     """
     levels = parents_and_levels(check, tree)[1].astype(np.int64)

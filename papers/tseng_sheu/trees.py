@@ -248,7 +248,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
     row = greedy_ports(check, goal)
     parent = check.parents(row)
     levels = tree_levels(parent, goal)
-    parent[path.nodes[-2]] = -1  # cuts the branch off from the root
+    parent[path.nodes[-2]] = -1  # Cut the branch off from the root.
     return int(levels[tree_levels(parent, goal) >= 0].max())
 
 

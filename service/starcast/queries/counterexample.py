@@ -21,8 +21,8 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: Keys of a counterexample whose values are nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: Keys of a counterexample whose values are tree numbers, and the value of each key for the first
-#: tree.
+#: Keys of a counterexample whose values are tree numbers. Each key counts from a different number,
+#: which is given here.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 #: Cypher statements by the values that they need, the most detailed first. The first statement
 #: whose values are all known is used.
