@@ -44,7 +44,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall-clock time, and CPU time of the server, both in seconds."""
+    """The wall-clock time of an operation, and the CPU time of the server."""
 
     wall: float
     processor: float
@@ -56,11 +56,11 @@ class Result:
 
     Attributes:
         model: the model.
-        asked: cost of each question, by topology size and question.
-        written: cost of writing in microseconds per row, by topology size and kind of row.
-        answers: result rows of each question, by topology size and question.
-        size: size of the store in bytes.
-        indexes: size of the store's indexes in bytes.
+        asked: the cost of each question in seconds, by topology and question.
+        written: the cost of writing in microseconds per row, by topology and kind of row.
+        answers: the result rows of each question, by topology and question.
+        size: the size of the store in bytes.
+        indexes: the size of the store's indexes in bytes.
     """
 
     model: type[Model]

@@ -149,11 +149,11 @@ class Model:
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -161,7 +161,7 @@ class Model:
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Return Cypher that matches an edge of one tree on a path."""
+        """Return the part of a path pattern that matches an edge of the tree `tree`."""
         return "e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree"
 
     def climb(self) -> str:
@@ -338,13 +338,13 @@ class TypePerTree(Model):
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -408,11 +408,11 @@ class TypePerForest(Model):
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)
@@ -420,7 +420,7 @@ class TypePerForest(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Return Cypher that matches an edge of one tree on a path."""
+        """Return the part of a path pattern that matches an edge of the tree `tree`."""
         return f"e:`{self.forest}` WHERE e.tree = tree"
 
 
@@ -440,7 +440,7 @@ MODELS: Sequence[type[Model]] = (
 
 
 def _chosen(rows: Rows, mask: Any) -> Rows:
-    """Return the selected rows, without the tree column."""
+    """Return the rows for which the mask is True, without the column `tree`."""
     kept = [0, 1, *(i for i, name in enumerate(rows.columns, start=2) if name != "tree")]
     kind = replace(
         rows.relationship,

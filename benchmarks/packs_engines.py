@@ -166,7 +166,7 @@ class Ladybug(Engine):
         self._database.execute(self.statements["schema"])
 
     def _values(self, place: Place, query: Query, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameter values with keys in place of node labels."""
+        """Return the parameter values, in which node labels are replaced by node keys."""
         kinds = {parameter.name: parameter.type.name for parameter in query.parameters}
         return {
             name: _keys(place.topology.spec, value) if kinds[name] == "node" else value

@@ -24,7 +24,7 @@ TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
 
-#: Title and introduction of the section of each module.
+#: For each benchmark module, the title and the introduction of its section on the page.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
@@ -98,7 +98,7 @@ those for which Cypher is the wrong tool.
 
 @dataclass(frozen=True)
 class Record:
-    """The ratios of one run.
+    """The ratios that one run of the benchmarks has measured.
 
     Attributes:
         version: the version of starcast.
@@ -206,7 +206,7 @@ def find_regressions(record: Record, before: Record | None) -> list[str]:
 
 
 class Report:
-    """The results of a run; the page and the ratios are written after each module."""
+    """Collects the results of a run, and writes the page and the ratios after each module."""
 
     def __init__(self) -> None:
         self._load = os.getloadavg()[0]

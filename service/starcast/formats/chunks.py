@@ -330,7 +330,8 @@ class ChunkExecution:
                 tree = receivers.setdefault(ends[1], len(receivers))
                 if tree > np.iinfo(DTYPES["tree"]).max:
                     raise LimitError(
-                        f"{run} sends unit {unit} {which}, the {tree + 1}th receiver over switches",
+                        f"{run} sends unit {unit} {which}, but a unit can have at most {tree} "
+                        "receivers over switches",
                         hint="use a network in which GPUs are linked, or fewer GPUs",
                     )
             combine = int(ranks != self._complete)

@@ -253,7 +253,7 @@ class _SystemReader:
                 yield _Arc(u.line, u.name, v.name, f"{min(_cpu_rate(u), _cpu_rate(v))}GBps")
 
     def _other_arcs(self) -> Iterator[_Arc]:
-        """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
+        """Yield the directed links of `_links`, such as NVLinks and links between GPUs and CPUs.
 
         A link between two GPUs is listed at both GPUs, so each XML element yields one direction.
         """
@@ -404,7 +404,14 @@ class _PlatformReader:
             )
 
     def finish(self) -> LinkList:
-        """Return hosts and routers, and a link for each route that has one link."""
+        """Return hosts and routers, and a link for each route that has one link.
+
+        Longer routes are ignored if each of their links is also a route of one link.
+
+        Raises:
+            InputError: another longer route exists, a route is invalid, or routes between other
+                nodes share a link whose sharing policy is not FATPIPE.
+        """
         routes = [route for route in self._routes if route.ends[0] != route.ends[1]]
         ends_of = defaultdict[str, set[frozenset[str]]](set)
         arcs = set[tuple[str, str]]()

@@ -165,9 +165,9 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to a number counted from 0.
+    """Convert an integer counted from ``first`` to an integer counted from 0.
 
-    Return None if the value is not such a number.
+    Return None if the value is not an integer, or is less than ``first``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
