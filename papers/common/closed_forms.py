@@ -27,10 +27,10 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, the largest height of Tseng & Sheu's multiple spanning trees.
+    """Return the largest height of Tseng & Sheu's multiple spanning trees.
 
-    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. D_n is the diameter of S_n,
-    and g the largest proper divisor of n.
+    The height is D_n + n + g - 2, the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. Here
+    D_n is the diameter of S_n, and g is the largest proper divisor of n.
     """
     # Testing divisors below 64 suffices: a huge n is always a power of two, and any other n is
     # small, because its topology is built.
@@ -154,10 +154,9 @@ def smallest_branch(n: int) -> Number:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of Rule 9's alltoall, divided by ceil(t_n/(n-1)).
+    """Return the number of steps of Rule 9's alltoall, divided by a lower bound for any alltoall.
 
-    The divisor is a lower bound on the number of steps of any alltoall; t_n is the sum of all
-    distances from a node.
+    The lower bound is ceil(t_n/(n-1)), where t_n is the sum of all distances from a node.
     """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 
@@ -357,10 +356,10 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return sample pairs (T_s, b) for which times are compared with orders of growth.
+    """Return sample pairs of a start-up time T_s and a transmission time b = m T_c.
 
-    T_s is the time of a start-up, and b = m T_c the transmission time of the message. The pairs are
-    (1, n^i 4^j) and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
+    For these pairs, times are compared with orders of growth. The pairs (T_s, b) are (1, n^i 4^j)
+    and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
     """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))

@@ -236,11 +236,17 @@ def check_not_beaten(
 def check_times(
     check: ClaimCheck, schedules: Iterable[Schedule], start_ups: int, share: Number
 ) -> None:
-    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
+    """Check that no schedule takes less time than a lower bound.
 
-    T_s is the time of a start-up, and m T_c the transmission time of a message of m bytes.
-    ``start_ups`` is the minimum number of consecutive start-ups. ``share`` is the minimum number of
-    messages that some link must carry (a fraction if messages are split among links).
+    For the start-up time T_s and messages of m bytes, which have the transmission time m T_c, the
+    bound is max{``start_ups`` T_s, ``share`` m T_c}.
+
+    Args:
+        check: records the results.
+        schedules: the schedules to compare with the bound.
+        start_ups: the minimum number of consecutive start-ups.
+        share: the minimum number of messages that some link must carry (a fraction if messages are
+            split among links).
     """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)

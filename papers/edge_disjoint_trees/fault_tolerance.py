@@ -298,9 +298,10 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages in x copies takes at most ceil(Mx/(n-1)) + D + 3 steps.
+    """Check the number of steps of broadcasts in copies along the edge-disjoint trees EDT.
 
-    D is the diameter. The broadcast uses the edge-disjoint trees EDT.
+    For M messages in x copies each, on a graph of diameter D, it must be at most ceil(Mx/(n-1)) + D
+    + 3.
     """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
