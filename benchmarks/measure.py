@@ -105,7 +105,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results that have no yardstick, printed unchanged."""
+    """A table of results that are not compared with a yardstick."""
 
     title: str
     columns: Sequence[str]

@@ -249,7 +249,7 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except the constraint on the key."""
+        """Yield the statements of the base model, except the constraint on node keys."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
@@ -300,7 +300,7 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except the constraint on the key."""
+        """Yield the statements of the base model, except the constraint on node keys."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:

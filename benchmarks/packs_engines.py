@@ -111,7 +111,10 @@ def _relationships(artifact: GraphArtifact, keys: pl.Series) -> Iterator[pl.Data
 
 
 class DuckDB(Engine):
-    """DuckDB: tables of nodes, links, tree edges and sends, which refer to nodes by rank."""
+    """The engine DuckDB, with tables of nodes, links, tree edges and sends.
+
+    The other tables refer to nodes by their ranks.
+    """
 
     name = "duckdb"
     statements = read_statements(HERE / "packs_duckdb.sql")
@@ -142,7 +145,7 @@ class DuckDB(Engine):
 
 
 class Ladybug(Engine):
-    """Ladybug, an embedded graph database: the same nodes and relationships as in Neo4j."""
+    """The engine Ladybug, a graph database with the same nodes and relationships as Neo4j."""
 
     name = "ladybug"
     statements = read_statements(HERE / "packs_ladybug.cypher")

@@ -124,7 +124,8 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     """Return, as text, the vector length from which the algorithm `fast` is faster than `slow`.
 
     If this length is between two lengths of the experiment, more lengths are tried. The result is
-    "all" if `fast` is always faster, and "none" if it is not faster for the longest vectors.
+    "all" if `fast` is faster for all lengths of the experiment, and "none" if it is not faster for
+    the longest vectors.
     """
     gains = {
         length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]

@@ -161,7 +161,8 @@ def _crossover(name: str, slow: str, fast: str) -> str:
     """Return, as text, the vector size from which the algorithm `fast` is not slower than `slow`.
 
     The sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is not slower for
-    any of them. Otherwise the crossover after the last slower size is found by bisection.
+    any of them. Otherwise the crossover is found by bisection, between the largest of these sizes
+    for which `fast` is slower and twice this size.
     """
 
     def is_faster(size: int) -> bool:

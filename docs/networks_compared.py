@@ -65,7 +65,7 @@ def is_near(spec: str, star: str) -> bool:
 
 
 def star_of(spec: str) -> str:
-    """Return the first star graph in `STARS` whose size `is_near` the size of a network."""
+    """Return the first star graph in `STARS` that `is_near` accepts for a network."""
     return next(star for star in STARS if is_near(spec, star))
 
 

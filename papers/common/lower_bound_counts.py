@@ -495,8 +495,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. Every tree serves the destinations in the
-    order of the first tree, with rotated labels.
+    Each tree carries one unit of a source at a time. All trees serve the destinations in the same
+    order, except that the labels are rotated like the trees.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

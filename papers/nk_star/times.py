@@ -484,7 +484,10 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.S9-allport", memory=common.ALLGATHERS)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
-    """Check that the all-port allgather has fewer start-ups on the tree SP than on the trees MT."""
+    """Check that the all-port allgather takes fewer start-ups on one tree than on n-1 trees.
+
+    The trees are the shortest-path tree SP and the n-1 spanning trees MT.
+    """
     what = "start-ups on one tree"
     one = common.greatest_height(check, ONE_TREE)
     many = common.greatest_height(check, MANY_TREES)
@@ -496,9 +499,10 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port allgather has more start-ups on the tree SP than on the trees MT.
+    """Check whether the one-port allgather takes more start-ups on one tree than on n-1 trees.
 
-    In fact, it has fewer start-ups on SP. `common` describes the trees.
+    The trees are the shortest-path tree SP and the n-1 spanning trees MT. In fact, the allgather
+    takes fewer start-ups on SP.
     """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))

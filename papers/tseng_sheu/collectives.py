@@ -309,10 +309,17 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
-    """Check that an allgather takes the time c h T_s + c m (n!-1)/(n-1) T_c.
+    """Check the time of an allgather along trees.
 
-    The argument ``height`` is h, the height of the tree, and ``slots`` is c, the number of steps
-    per level: 1 in the all-port model, n-1 in the one-port model.
+    The time must be c h T_s + c m (n!-1)/(n-1) T_c. Here h is the height of the trees, and c is the
+    number of steps per level.
+
+    Args:
+        check: records the results.
+        schedule: the schedule of the allgather.
+        simulation: its simulation.
+        height: h, the height of the trees.
+        slots: c, which is 1 in the all-port model and n-1 in the one-port model.
     """
     # Steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]

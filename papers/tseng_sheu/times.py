@@ -78,10 +78,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check equation (3) of the paper, the time of Algorithm 1 in slots of fixed length.
-
-    Algorithm 1 is a broadcast.
-    """
+    """Check equation (3), the time of a broadcast by Algorithm 1 in slots of fixed length."""
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"

@@ -11,8 +11,8 @@ A mutant is tested in three stages:
    execute any line of the file run. The executed lines are known from an earlier run with coverage.
 2. If all these tests pass, their modules and the test modules with similar names run with all cases
    of the sweep.
-3. If a test fails in the sweep, all quick tests run. Only if all of them pass, the mutant counts as
-   detected by the sweep alone.
+3. If a test fails in the sweep, all quick tests run. The mutant counts as detected by the sweep
+   alone only if all of them pass.
 
 A failing test must pass without the mutation. Otherwise the servers are recreated, and the mutant
 is tried again.
