@@ -1,1 +1,1 @@
-"""Benchmarks, each with a reference measured in the same run. Compare only the ratios."""
+"""Benchmarks; each measures a reference in the same run, so that ratios can be compared."""

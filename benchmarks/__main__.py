@@ -24,9 +24,9 @@ MODULES = (
     "explorer",
     "cluster",
 )
-#: Modules that run only if the command line names them. Large ingests take minutes, `make
-#: pytest-claims` checks the claims anyway, the choice of a graph model is settled, the explorer
-#: needs npm and Chromium, and the cluster benchmark starts ten processes.
+#: Modules that run only if the command line names them. The reasons differ: large ingests take
+#: minutes, `make pytest-claims` also checks the claims, the choice of the graph model is final, the
+#: explorer needs npm and Chromium, and the cluster benchmark starts ten processes.
 ON_REQUEST = ("offline", "bolt", "import_floor", "claims", "model", "explorer", "cluster")
 
 
@@ -56,7 +56,8 @@ def main() -> None:
     report = Report() if arguments.page else None
     figures: list[Figure] = []
     for name in names:
-        module = import_module(f"benchmarks.{name}")  # some benchmarks need extra libraries
+        # Modules are imported only when they are needed, because some need extra libraries.
+        module = import_module(f"benchmarks.{name}")
         flags = (arguments.write,) if name == "packs" else ()
         results: list[Result] = []
         for result in module.figures(*flags):

@@ -27,8 +27,7 @@ from starcast.topologies import Topology
 
 SPEC = "S8"
 BATCH = 20_000
-#: Number of rounds before the measurement; they are needed because Java compiles code only after
-#: many runs.
+#: Number of rounds that are not measured, because Java compiles code only after many executions.
 WARM_UP = 3
 ROUNDS = 5
 
@@ -42,7 +41,7 @@ _DELETE = "MATCH (n:Bare) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the median ratio, over the measured rounds, of ingest time to loop time."""
+    """Yield the ratio of ingest time to loop time, as the median of the measured rounds."""
     graph = topology(SPEC)
     links = graph_artifact(graph).rows.sorted()
     rows = np.column_stack([links.start, links.end, links.columns["port"]])

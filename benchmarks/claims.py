@@ -1,4 +1,4 @@
-"""Time to verify all claims at quick sizes in two processes: total, per section, per claim."""
+"""Measure the time to verify all claims at quick sizes, with two processes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,10 @@ _SLOWEST = 10
 
 
 def figures() -> Iterator[Figure]:
-    """Yield times in seconds. The first check that uses a shared object includes building it."""
+    """Yield the total time, the time per section, and the times of the slowest claims.
+
+    If several checks use an object, its build time is counted for the first of these checks.
+    """
     begin = perf_counter()
     tasks = verify.plan_tasks(verify.plan_pairs(claims().values()))
     evidence = verify.run_tasks(tasks, _JOBS, Silent())

@@ -1,7 +1,7 @@
-"""A Dask cluster on this machine: the cost of a task, and a verification on many workers.
+"""Measure a Dask cluster on this machine: the cost of a task, and a verification by blocks.
 
-CPU seconds are counted per process, so other load hardly changes them. Elapsed seconds depend on
-the load, and are only a rough measure.
+CPU time depends little on the other load of the machine. Elapsed time depends on this load, and is
+only a rough measure.
 """
 
 import os
@@ -25,8 +25,7 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks in the second phase. In this phase, and in starcast, every worker has at most one
-#: task at a time.
+#: Number of tasks that are submitted as starcast does: every worker has at most one task at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"
@@ -34,7 +33,7 @@ RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the cost of a task, and of a verification by blocks with one and with all workers."""
+    """Yield the cost of a task, and compare a verification on all workers with one worker."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)
@@ -50,12 +49,12 @@ def figures() -> Iterator[Figure]:
 
 
 class _Blocks:
-    """The duration of a verification by blocks, and the CPU time of its workers."""
+    """The elapsed time of a verification by blocks, and the CPU time of its workers, in seconds."""
 
     cpu = elapsed = 0.0
 
     def measure(self, executor: DaskExecutor, workers: list[psutil.Process]) -> None:
-        """Measure one run, after a first run that loads numba."""
+        """Measure the second of two verifications; the first verification loads numba."""
         _verify(executor)
         before, start = _cpu(workers), time.perf_counter()
         _verify(executor)
@@ -66,7 +65,7 @@ class _Blocks:
 def _tasks(
     executor: DaskExecutor, scheduler: psutil.Process, workers: list[psutil.Process]
 ) -> Iterator[Figure]:
-    """Yield the cost of a task with almost no computation."""
+    """Yield the costs of tasks that compute almost nothing, and the memory of the scheduler."""
     phases = (
         ("submitted at once", _submit_all, TASKS),
         ("as starcast runs them", _run_all, STEADY_TASKS),
@@ -87,7 +86,10 @@ def _tasks(
 
 
 def _overhead(text: str, seconds: float) -> Figure:
-    """Return the overhead relative to a task of one second, the shortest that starcast plans."""
+    """Return the overhead of a task, compared with one second.
+
+    The tasks that starcast plans take at least one second.
+    """
     return Figure(text, seconds * 1e6, "µs", "< 20000", "task of 1 s", 1e6)
 
 

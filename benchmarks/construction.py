@@ -1,4 +1,4 @@
-"""Construction of topologies and trees, compared with copying, numpy and other libraries."""
+"""Compare the construction of topologies and trees with copying arrays and with other libraries."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +19,7 @@ LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 8, "numpy": 9,
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure neighbour tables, a shortest-path tree, and every construction."""
+    """Measure the construction of neighbour tables, a shortest-path tree, and forests."""
     s10 = topology("S10")
     copying = seconds(np.zeros(s10.nodes * s10.degree, dtype=np.int32).copy)
     yield Figure("S10 neighbour table", seconds(s10.table), "s", "< 0.1", COPY, copying)
@@ -52,14 +52,17 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
         "starcast": network.table,
     }
     if n == min(range(4, 11)):
-        works["SageMath"]()  # imports SageMath, which takes seconds
+        works["SageMath"]()  # Do not measure the import of SageMath, which takes seconds.
     for name, work in works.items():
         if n <= LIMITS[name]:
             yield name, seconds(work, repeats=1 if n >= 8 and name != "starcast" else 3)
 
 
 def _shortest_paths() -> Iterator[Figure]:
-    """Measure a shortest-path tree on S8, with the graph already built in each library."""
+    """Compare the time to find a shortest-path tree on S8 with other libraries.
+
+    The time to build the graph in each library is not measured.
+    """
     s8 = topology("S8")
     links = libraries.list_links(s8)
     graph = libraries.build_networkx(links)
@@ -93,8 +96,8 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _constructions() -> Iterator[Figure | Growth]:
-    """Measure all constructions on S9 (arc-disjoint on S7), and for four of them, smaller stars."""
-    forest("S4", "arc-disjoint")  # compiles the loops before the measurement
+    """Measure all constructions on S9 (`arc-disjoint` on S7), and four of them on S5 to S10."""
+    forest("S4", "arc-disjoint")  # Let numba compile the loops before the measurement.
     for name in plain_constructions(topology("S9")):
         network = topology("S7" if name == "arc-disjoint" else "S9")
         copying = seconds(np.zeros((network.degree, network.nodes), dtype=np.uint8).copy)

@@ -46,7 +46,10 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 
 
 def figures() -> Iterator[Figure]:
-    """Measure steps of a broadcast on S7 and S8; S8 is not compared with other libraries."""
+    """Measure the time to draw a step of a broadcast on S7 and S8.
+
+    On S7, the time is compared with a 2D canvas and with Sigma.js.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _prepare(folder)
@@ -67,7 +70,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _prepare(folder: Path) -> None:
-    """Put the scripts of the explorer and Sigma.js into a folder."""
+    """Copy the explorer's scripts into a folder, and install Sigma.js in it."""
     subprocess.run(
         ["npm", "install", "--silent", "--no-audit", "--no-fund", "sigma@3", "graphology"],
         cwd=folder,

@@ -1,7 +1,7 @@
-"""Greedy schedules: eight collectives on real networks of topohub, and two larger schedules.
+"""Measure greedy schedules of eight collectives on real networks, and two larger schedules.
 
-The networks are the connected networks in the groups topozoo, sndlib and backbone with at most
-`_MAX_NODES` nodes. Two processes build and simulate the schedules.
+The real networks are those in topohub's groups topozoo, sndlib and backbone that are connected and
+have at most `_MAX_NODES` nodes. Two processes build and simulate the schedules.
 """
 
 import json
@@ -85,8 +85,8 @@ def build_and_judge(path: Path) -> tuple[float, bool] | None:
 def bound(network: Topology) -> int:
     """Return a lower bound on the steps of an all-port allgather of one message per node.
 
-    A node receives at most one unit per link and step, and no unit from distance k or more arrives
-    before step k.
+    The bound follows from two facts. A node receives at most one unit per link and step. A unit
+    from a node at distance k cannot arrive before step k.
     """
     steps = 0
     for node in range(network.nodes):

@@ -25,7 +25,7 @@ from starcast.stores.graph.writer import await_indexes
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and the maximum ratio of the ingest's time to the time of ``neo4j-admin`` alone.
+#: The measured ingests. Each has the maximum ratio of its time to the time of ``neo4j-admin``.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
@@ -45,7 +45,10 @@ class Station:
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest and Neo4j alone, both as multiples of the time of ``neo4j-admin``."""
+    """Compare the time of each ingest with the time of Neo4j alone.
+
+    Both times are stated as multiples of the time of ``neo4j-admin``.
+    """
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -73,7 +76,7 @@ def figures() -> Iterator[Figure | Table]:
 
 
 def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
-    """Measure the steps of Neo4j alone on a second store, which is discarded afterwards."""
+    """Measure the three steps of Neo4j alone, on a second store that is then discarded."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
         artifacts = [graph_artifact(artifact.structure()) for artifact in wanted.artifacts]
         written = bulk_files.write(work.folder, UUID(int=0), artifacts, 0, Silent())

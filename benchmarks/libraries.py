@@ -107,8 +107,9 @@ def heights_rustworkx(edges: Pairs, nodes: int) -> int:
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(nodes))
     graph.extend_from_edge_list(edges)
-    levels = rustworkx.topological_generations(graph)  # raises an error if there is a cycle
-    # With nodes - 1 edges and one source, every other node has exactly one parent.
+    levels = rustworkx.topological_generations(graph)
+    # The graph has no cycle, because `topological_generations` would have raised an error. If only
+    # node 0 has no parent, and there are nodes - 1 edges, every other node has exactly one parent.
     if len(edges) != nodes - 1 or list(levels[0]) != [0]:
         raise ValueError("the edges are not a spanning tree")
     return len(levels) - 1

@@ -105,7 +105,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results that have no yardstick, printed unchanged."""
+    """A table of results that are not compared with a yardstick."""
 
     title: str
     columns: Sequence[str]
@@ -121,7 +121,9 @@ def seconds(
     repeats: int = 3,
     clock: Callable[[], float] = process_time,
 ) -> float:
-    """Return the minimum duration of several runs, which other processes disturbed least.
+    """Return the minimum duration of several runs.
+
+    The minimum is used because other processes can only lengthen a run.
 
     Args:
         work: the function to measure.
@@ -139,7 +141,10 @@ def seconds(
 
 
 def elapsed(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the minimum elapsed time of several runs, for work of servers and child processes."""
+    """Return the minimum elapsed time of several runs.
+
+    Unlike CPU time, it includes the work of servers and child processes.
+    """
     return seconds(work, repeats, perf_counter)
 
 

@@ -1,8 +1,9 @@
-"""Comparison of graph models by writing cost, size and query speed.
+"""Compare graph models by the cost of writing, the store size and the query speed.
 
-Models are measured one after the other on separate embedded stacks with the same content: a warm-up
-topology, then S7 and S8 with `multiple`, `greedy` and a broadcast. Each cost is measured as wall
-clock time and as CPU time of the server, which depends less on other load.
+A graph model determines how topologies, forests and schedules are stored in Neo4j. Each model is
+measured on its own embedded stack. The content of the stores is always the same: a warm-up
+topology, then S7 and S8 with the forests `multiple` and `greedy` and a broadcast. Each cost is
+measured as wall-clock time and as CPU time of the server, which depends less on other load.
 ``docs/decisions/0007-graph-model.md`` has the tables. The comparison is not part of ``make bench``,
 because ``python -m benchmarks model`` takes about a quarter of an hour.
 """
@@ -34,8 +35,8 @@ from starcast.topologies import Topology
 SIZES = ("S7", "S8")
 WARM_UP = "S8,5"
 ROUNDS = 7
-#: Seconds of server CPU time for which each query is repeated: the system counts CPU time in
-#: hundredths of a second, so a single execution would be too short.
+#: Each query is repeated for this CPU time of the server, in seconds. A single execution would be
+#: too short, because the system measures CPU time in hundredths of a second.
 LEAST = 0.1
 TIMEOUT = 120.0
 MB = 1e6
@@ -43,7 +44,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall-clock time, and CPU time of the server, both in seconds."""
+    """The wall-clock time of an operation, and the CPU time of the server."""
 
     wall: float
     processor: float
@@ -55,11 +56,11 @@ class Result:
 
     Attributes:
         model: the model.
-        asked: cost of each question, by topology size and question.
-        written: cost of writing in microseconds per row, by topology size and kind of row.
-        answers: result rows of each question, by topology size and question.
-        size: size of the store in bytes.
-        indexes: size of the store's indexes in bytes.
+        asked: the cost of each question in seconds, by topology and question.
+        written: the cost of writing in microseconds per row, by topology and kind of row.
+        answers: the result rows of each question, by topology and question.
+        size: the size of the store in bytes.
+        indexes: the size of the store's indexes in bytes.
     """
 
     model: type[Model]
@@ -70,7 +71,7 @@ class Result:
     indexes: int = 0
 
     def mean(self, spec: str) -> float:
-        """Return the geometric mean, over all questions, of the server's CPU seconds."""
+        """Return the geometric mean of the server's CPU seconds for all questions on a topology."""
         return math.exp(
             sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS)
         )
@@ -78,7 +79,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Content:
-    """The stored artifacts of one topology."""
+    """A topology, two forests and a schedule on it, and the rows of all these artifacts."""
 
     topology: Topology
     forest: Forest
@@ -88,7 +89,11 @@ class Content:
 
     @classmethod
     def of(cls, spec: str) -> "Content":
-        """Build a forest of n-1 trees, a single tree, and a broadcast along the forest."""
+        """Build the content for a topology.
+
+        The artifacts are the forest `multiple`, the tree `greedy`, and a broadcast along the forest
+        (on an (n,k)-star, `nk-multiple` and `nk-greedy`).
+        """
         network = topology(spec)
         names = (
             ("nk-multiple", "nk-greedy") if network.family == "nk-star" else ("multiple", "greedy")
@@ -104,7 +109,7 @@ class Content:
         return cls(network, trees, tree, rows, sends.id)
 
     def parameters(self) -> dict[str, object]:
-        """Return the query parameters, with a child of the root and a step in the middle."""
+        """Return the parameters of the questions in `QUESTIONS`."""
         step = max(1, self.forest.height // 2)
         child = int(self.topology.neighbours(2)[self.forest.root])
         return {
@@ -119,7 +124,9 @@ class Content:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare every model with starcast's model, by the mean server time per question on S8.
+    """Compare every other model with starcast's model.
+
+    The compared value is the mean CPU time of the server per question on S8.
 
     Raises:
         AssertionError: two models answer a question differently.
@@ -140,8 +147,8 @@ def figures() -> Iterator[Figure]:
     for other in others:
         theirs = other.mean(SIZES[-1]) * 1000
         what = f"model as shipped, {len(QUESTIONS)} questions on {SIZES[-1]}"
-        # starcast's model may be up to a tenth slower: models that need names or types in the query
-        # text must be faster by more than a tenth.
+        # Another model is only better if it is faster by more than a tenth, because some of the
+        # models need names or types in the query text.
         yield Figure(what, ours, "ms", f"< {1.1 * theirs}", other.model.name, theirs)
 
 
@@ -150,15 +157,15 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
         with Graph.open(graph_address(settings)) as graph:
             result = _Run(model, graph, settings).run(contents)
         stack.down(settings.home, Silent())
-        # The server is stopped so that it writes all data to its files, since Neo4j Community has
-        # no command for this purpose.
+        # `stack.down` has stopped the server, so all data are in its files. Neo4j Community has no
+        # command that writes all data to the files.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result
 
 
 class _Run:
-    """The measurements of one model, in one store."""
+    """Measures one model in an empty store."""
 
     def __init__(self, model: type[Model], graph: Graph, settings: Settings) -> None:
         self._result, self._graph, self._settings = Result(model), graph, settings
@@ -168,7 +175,8 @@ class _Run:
     def run(self, contents: list[Content]) -> Result:
         for content in contents:
             self._write(self._model(content), content)
-        # Questions are asked in rounds, the first of which warm the server up.
+        # Questions are asked in several rounds. The first rounds warm the server up, and only the
+        # shortest times are kept.
         for _ in range(ROUNDS):
             for content in contents[1:]:
                 self._ask(self._model(content), content)
@@ -232,7 +240,7 @@ class _Run:
             )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
-        """Return the mean cost of a call, repeated for ``least`` seconds of server CPU time."""
+        """Repeat a call for ``least`` seconds of server CPU time, and return the mean cost."""
         runs, before, begin = 0, self._used(), perf_counter()
         while runs == 0 or self._used() - before < least:
             work()
@@ -249,7 +257,7 @@ def _bytes(folder: Path) -> int:
 
 
 def _tables(results: list[Result]) -> None:
-    """Print tables of writing costs and store sizes per model, and of query costs per question."""
+    """Print tables of the writing costs, store sizes and query costs of all models."""
     columns = [
         "model",
         *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")),

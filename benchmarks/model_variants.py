@@ -1,7 +1,8 @@
-"""The graph models that `benchmarks.model` compares: their indexes, writing and queries.
+"""The graph models that `benchmarks.model` compares.
 
-A question is a query text with gaps such as ``{edges}``, which each model fills with its own
-patterns. Thus all models answer the same questions, but find nodes, tree edges and links in
+A graph model determines the indexes of the graph, the statements that write data, and the patterns
+of queries. A question is a query text with gaps such as ``{edges}``, which each model fills with
+its own patterns. So all models answer the same questions, but find nodes, tree edges and links in
 different ways.
 """
 
@@ -55,20 +56,20 @@ QUESTIONS: Mapping[str, str] = {
 
 
 class Model:
-    """The graph model of starcast."""
+    """The graph model of starcast, from which the other models are derived."""
 
     name = "shipped"
     differs = (
         "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and "
         "SEND(schedule, step)"
     )
-    #: Neo4j labels of a node, and the patterns that match a node by label and all nodes.
+    #: The Neo4j labels of a node, the pattern that matches a node by its property `label`, and the
+    #: pattern that matches all nodes of a topology.
     labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
     #: The properties of a new node, as Cypher text for `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern by which the writer finds an end node of a relationship; {} stands for the node's
-    #: key.
+    #: The pattern that finds an end of a new relationship; {} stands for the key of this node.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"
@@ -120,11 +121,11 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """Return the number that is added to a rank to get the value that `end` looks up."""
+        """Return the key of the node with rank 0, to which ranks are added to get other keys."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
-        """Return the value by which relationships identify their forest or schedule."""
+        """Return the value of the property that names a relationship's forest or schedule."""
         return name
 
     def gaps(self) -> dict[str, str]:
@@ -148,11 +149,11 @@ class Model:
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -160,7 +161,7 @@ class Model:
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Return Cypher that matches an edge of one tree on a path."""
+        """Return the part of a path pattern that matches an edge of the tree `tree`."""
         return "e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree"
 
     def climb(self) -> str:
@@ -180,7 +181,7 @@ class Model:
 
 
 class Unindexed(Model):
-    """The model of earlier versions: queries find tree edges and sends from the nodes."""
+    """The model of earlier versions, in which queries find tree edges and sends by their nodes."""
 
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"
@@ -248,7 +249,7 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except the constraint on the key."""
+        """Yield the statements of the base model, except the constraint on node keys."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
@@ -299,7 +300,7 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except the constraint on the key."""
+        """Yield the statements of the base model, except the constraint on node keys."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
@@ -337,13 +338,13 @@ class TypePerTree(Model):
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -407,11 +408,11 @@ class TypePerForest(Model):
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, and its tree."""
+        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests: ends a, b and forest."""
+        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)
@@ -419,7 +420,7 @@ class TypePerForest(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Return Cypher that matches an edge of one tree on a path."""
+        """Return the part of a path pattern that matches an edge of the tree `tree`."""
         return f"e:`{self.forest}` WHERE e.tree = tree"
 
 
@@ -439,7 +440,7 @@ MODELS: Sequence[type[Model]] = (
 
 
 def _chosen(rows: Rows, mask: Any) -> Rows:
-    """Return the selected rows, without the tree column."""
+    """Return the rows for which the mask is True, without the column `tree`."""
     kept = [0, 1, *(i for i, name in enumerate(rows.columns, start=2) if name != "tree")]
     kind = replace(
         rows.relationship,

@@ -1,4 +1,4 @@
-"""Time and memory of offline imports, and the time to verify and to drop S10."""
+"""Measure the time and memory of offline imports, and the time to verify and to drop S10."""
 
 import os
 import threading
@@ -29,8 +29,8 @@ from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 
-#: For each measured ingest: the artifacts, the artifacts stored before, and the seconds allowed
-#: from the command to the first answered query.
+#: The measured ingests. Each has the artifacts to ingest, the artifacts that are stored before, and
+#: the time limit in seconds until a query about the new artifacts is answered.
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
 #: A small ingest over Bolt, from which the speed of Bolt on this machine is estimated.
 SMALL = ("S6", "all")
@@ -39,7 +39,7 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Compare each ingest and its import alone with Bolt, measure memory, and drop S10."""
+    """Compare each offline import with Bolt, measure its memory, and verify and drop S10."""
     for words, before, most in ASKED:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -67,7 +67,11 @@ def figures() -> Iterator[Figure]:
 
 
 def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
-    """Compare verifying a sample with verifying all rows, and a drop with deleting row by row."""
+    """Measure the verification and the drop of a topology.
+
+    The verification of a sample is compared with the verification of all counts and checksums, and
+    the drop with an estimate for the deletion of single rows.
+    """
     spec = stored.artifacts[0].id
 
     def compare(*, checksums: bool) -> None:
@@ -120,7 +124,7 @@ def _figures(
 def _ingest(
     settings: Settings, wanted: Plan, method: LoadMethod, stages: dict[str, float]
 ) -> Summary:
-    """Run an ingest, and record when each stage was last finished."""
+    """Run an ingest, and store in ``stages`` the time at which each stage was last finished."""
     stages["begun"] = perf_counter()
 
     def note(stage: str, _: Artifact) -> None:
@@ -139,12 +143,15 @@ def _answered(settings: Settings, wanted: Plan) -> None:
     with Graph.open(graph_address(settings)) as graph:
         neighbours = graph.read(_ASK, {"topology": wanted.artifacts[0].id})[0]["neighbours"]
         if neighbours != wanted.artifacts[0].topology.degree:
-            raise AssertionError(f"{neighbours} neighbours of a node of {wanted.artifacts[0].id}")
+            raise AssertionError(f"a node of {wanted.artifacts[0].id} has {neighbours} neighbours")
 
 
 @contextmanager
 def _peak(home: Home) -> Iterator[Callable[[], int]]:
-    """Sample the peak memory of this process, its children and the servers."""
+    """Return a context that samples the memory of this process, its children and the servers.
+
+    The context yields a function that returns the largest memory so far, in bytes.
+    """
     most, over = [0], threading.Event()
 
     def watch() -> None:
@@ -161,7 +168,10 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
 
 def _family(home: Home) -> set[int]:
-    """Return the ids of this process and of the servers that are not its children."""
+    """Return the ids of this process and of the servers that are not its children.
+
+    The memory of children is counted together with the memory of this process.
+    """
     own = psutil.Process()
     children = {child.pid for child in own.children(recursive=True)}
     servers = [home.published()["postgres"].pid] + [

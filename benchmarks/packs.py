@@ -1,11 +1,12 @@
-"""Time every query of the packs on S6, S7 and S8, and the same questions with other tools on S8.
+"""Measure the queries of all packs on S6, S7 and S8, and other tools for the same questions.
 
 The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
-memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. A random regular
-network is measured too. All times are medians of several warm runs. The results of all tools are
-compared too; the engines' results are compared in all columns. ``python -m benchmarks packs
---write`` writes the times to `queries/measured.json`, for the pages about the queries and about
-other tools.
+memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. They are measured on
+S8 and on a random regular network. All times are medians of several runs.
+
+The results of all tools must agree with those of Neo4j, the results of engines in all columns. The
+command ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, from
+which ``make docs`` generates the pages about queries and about other tools.
 """
 
 import json
@@ -41,12 +42,12 @@ NETWORK = "RR5040,6,1"
 LIBRARIES = ("networkx", "igraph", "numpy")
 ENGINES = ("duckdb", "ladybug")
 FILE = Path(__file__).parents[1] / "queries" / "measured.json"
-#: The maximum number of runs per question, and the total seconds after which no run is added.
+#: A question is not run again after this number of runs, or after this total time in seconds.
 MAX_RUNS = 9
 ENOUGH_SECONDS = 0.5
 ALL_ROWS = 10_000_000
 YARDSTICK = "topology/neighbours"
-#: Queries with several valid results; all other results of engines must agree in all columns.
+#: Queries with several valid results. For other queries, all columns of engines must agree.
 ANY_RESULT = ("paths/shortest-path",)
 
 Rows = list[tuple[Any, ...]]
@@ -99,10 +100,12 @@ class Measured:
 
 
 def figures(write: bool = False) -> Iterator[Figure | Table]:
-    """Yield the time of every query on S6 relative to a neighbour look-up (aim: below 1 s).
+    """Yield tables of all measured times, and the time of each query on S6.
+
+    The times on S6 are compared with the time of a neighbour look-up, and should be below 1 s.
 
     Args:
-        write: write the times to `queries/measured.json`.
+        write: whether to write the times to `queries/measured.json`.
 
     Raises:
         AssertionError: the results of a query and of a library or engine differ.
@@ -151,14 +154,14 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
 
 
 def keep_figures(renamed: Mapping[str, str]) -> None:
-    """Keep the measured times of queries whose text or name changed, but whose plan did not.
+    """Keep the stored times of queries whose revision or name has changed.
 
-    A new revision or a new name would otherwise require a new measurement. Call this
-    function from Python, and only if `tests/packs/test_plans.py` passes and nothing but names and
-    comments changed in the Cypher.
+    Without this function, such queries must be measured again. Call it from Python, and only if the
+    execution plans are unchanged: `tests/packs/test_plans.py` must pass, and only names and
+    comments may have changed in the Cypher statements.
 
     Args:
-        renamed: new names by old names.
+        renamed: the new names of queries, by their old names.
     """
     document = json.loads(FILE.read_text(encoding="utf-8"))
     revisions = {query.name: query.header.revision for query in load_queries().values()}
@@ -172,11 +175,12 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 def measured(
     graph: Graph, settings: Settings, engines: Sequence[Engine] = (), only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """Measure all or some queries on every topology.
+    """Measure all queries, or only the queries named in ``only``, on every topology.
 
     Returns:
-        The times of the queries; and the seconds to build the data structure of each library, and
-        to load the rows into each store, on the largest star graph.
+        Two values. The first has the times of the queries. The second has the seconds that each
+        library takes to build its data structure, and each store to load the rows, on the largest
+        star graph.
     """
     way = BoltWriter(graph, settings.batch)
     way.prepare()
@@ -189,7 +193,7 @@ def measured(
         built = {name: _elapsed(load) for name, load in stores.items()} | place.building()
         for one in found:
             elsewhere = _others(place, one.query, engines)
-            # On the network, only queries that other tools answer are measured, for comparison.
+            # On the random network, only queries that other tools can also answer are measured.
             if place.is_star or elsewhere:
                 _ask(graph, settings.timeout, place, one, elsewhere)
                 say(f"{one.query.name} on {spec}: {_milliseconds(one.worst[spec])} ms")
@@ -223,7 +227,7 @@ def _ask(
 
 
 def _others(place: Place, query: Query, engines: Sequence[Engine]) -> dict[str, Answer]:
-    """Return the functions that answer a query's question in each library and engine."""
+    """Return the functions that answer the question of a query, by library or engine."""
     if not place.is_star and query.name in ONLY_STAR:
         return {}
     # The numpy functions rely on the ports of S_n, which exchange symbols.
@@ -263,7 +267,10 @@ def complete_rows(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def compared_cells(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
-    """Convert rows for comparison with other libraries: nodes to ranks, sets of numbers to bits."""
+    """Return the given columns of rows in a form that is comparable with results of libraries.
+
+    Nodes are replaced by ranks, lists of numbers by bit masks, and null by -1.
+    """
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
     ]
@@ -285,7 +292,7 @@ def _elapsed(work: Callable[[], object]) -> float:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """Return the median time of several runs; a long query is run only once."""
+    """Return the median time of several calls, or the time of one call if the call is slow."""
     times: list[float] = []
     while not times or (len(times) < MAX_RUNS and sum(times) < ENOUGH_SECONDS):
         times.append(_elapsed(work))
@@ -303,7 +310,10 @@ def _digits(value: float | None) -> float | None:
 def _document(
     found: list[Measured], built: Mapping[str, float], version: str, settings: Settings
 ) -> dict[str, object]:
-    """Return the JSON document; a time of null means a time-out or insufficient memory."""
+    """Return the content of `queries/measured.json`.
+
+    A time is null if the query reached the time limit or the memory limit.
+    """
     return {
         "machine": f"{describe_machine()}, heap {settings.neo4j_heap}",
         "neo4j": version,

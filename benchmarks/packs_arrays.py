@@ -130,7 +130,10 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _children(place: Place, given: Given) -> Numbers:
-    """Return the number of children of each node in each tree, int64 ``[trees, nodes]``."""
+    """Return the number of children of each node in each tree, int64 ``[trees, nodes]``.
+
+    The query parameter ``forest`` names the forest.
+    """
     forest, edges = place.forests[given["forest"]], place.numpy.edges[given["forest"]]
     size = forest.trees * place.topology.nodes
     return np.bincount(edges.tree * place.topology.nodes + edges.parent, minlength=size).reshape(
@@ -171,7 +174,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _excess(place: Place, forest: Forest) -> Numbers:
-    """Return level minus distance of every node in a spanning forest."""
+    """Return each node's level in each tree of a spanning forest, minus its distance."""
     return np.asarray(forest.levels() - place.topology.distances(forest.root).astype(np.int64))
 
 
@@ -268,7 +271,7 @@ def _dead(place: Place, given: Given) -> list[int]:
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
-    """Return the nodes cut off from the root by the faults, bool ``[trees, nodes]``."""
+    """Return whether faults cut off each node from the root, bool ``[trees, nodes]``."""
     forest = place.forests[given["forest"]]
     parents, broken = forest.parents(), np.zeros((forest.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):
@@ -361,7 +364,10 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one sch
 
 @peer("schedules/last-arrivals", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Trace the last arrivals back. In each tree, a node receives a unit at most once."""
+    """Trace the last arrivals back to the source.
+
+    The path is unique, because a node receives a unit at most once in each tree.
+    """
     schedule = place.broadcast
     last = np.flatnonzero(schedule.step == schedule.steps)
     order = np.lexsort((schedule.tree[last], schedule.unit[last], schedule.receiver[last]))

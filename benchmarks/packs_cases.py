@@ -1,7 +1,7 @@
-"""The parameters of every query in the benchmark, and the columns that are compared.
+"""The parameters with which the query benchmark runs each query, and the compared columns.
 
-A query has a ``worst`` case, whose time is recorded, and a ``typical`` case if it differs. Words in
-braces are placeholders that `Place.words` fills, among them:
+Every query has a ``worst`` case, and some queries also have a ``typical`` case. Words in braces are
+placeholders, which `Place.words` fills. Among them are:
 
 * ``near``: a neighbour of the root, which is its child in tree 0
 * ``half`` and ``far``: nodes at half the diameter and at the diameter from the root
@@ -15,12 +15,16 @@ Case = Mapping[str, str]
 
 
 def _ends(**more: str) -> Mapping[str, Case]:
-    """Return cases with paths from the root to another node of the topology."""
+    """Return cases for a query about paths, from the root to two other nodes."""
     return _pair({"topology": "{topology}", "source": "{root}", **more}, "target")
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """Return two cases: with a node at half the diameter, and at the diameter, from the root."""
+    """Return two cases that differ in the value of the parameter ``name``.
+
+    In the typical case, the value is a node at half the diameter from the root. In the worst case,
+    it is a node at the diameter.
+    """
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 
@@ -29,7 +33,7 @@ def _only(**case: str) -> Mapping[str, Case]:
 
 
 def _faults(**more: str) -> Mapping[str, Case]:
-    """Return cases with a dead node, or with a dead neighbour and a dead link of the root."""
+    """Return a case with a dead node, and a case with a dead neighbour and link of the root."""
     case = {"forest": "{multiple}", **more}
     return {
         "typical": {**case, "dead_nodes": "{half}"},

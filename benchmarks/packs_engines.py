@@ -1,8 +1,8 @@
 """Embedded engines that hold the same rows as the graph: DuckDB (SQL) and Ladybug (Cypher).
 
-Each engine stores the rows and columns that starcast writes to Neo4j in a database file, and
-answers the questions in its file of statements: `packs_duckdb.sql` or `packs_ladybug.cypher`. An
-answer has the columns of the query.
+Each engine has a database file with the rows and columns that starcast writes to Neo4j. The engine
+executes the statements in `packs_duckdb.sql` or `packs_ladybug.cypher`. Each statement answers the
+question of a query, and its result has the columns of the query.
 """
 
 import re
@@ -89,7 +89,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _copy(self, part: str, file: Path) -> None:
-        """Append the rows of a file to the table for ``part``: a key of `_SELECT` or `_RETURN`."""
+        """Append the rows of a file to the table for ``part``, a key of `_SELECT` or `_RETURN`."""
 
     @abstractmethod
     def _run(self, statement: str, values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -111,7 +111,10 @@ def _relationships(artifact: GraphArtifact, keys: pl.Series) -> Iterator[pl.Data
 
 
 class DuckDB(Engine):
-    """DuckDB: tables of nodes, links, tree edges and sends, which refer to nodes by rank."""
+    """The engine DuckDB, with tables of nodes, links, tree edges and sends.
+
+    The other tables refer to nodes by their ranks.
+    """
 
     name = "duckdb"
     statements = read_statements(HERE / "packs_duckdb.sql")
@@ -142,7 +145,7 @@ class DuckDB(Engine):
 
 
 class Ladybug(Engine):
-    """Ladybug, an embedded graph database: the same nodes and relationships as in Neo4j."""
+    """The engine Ladybug, a graph database with the same nodes and relationships as Neo4j."""
 
     name = "ladybug"
     statements = read_statements(HERE / "packs_ladybug.cypher")
@@ -166,7 +169,7 @@ class Ladybug(Engine):
         self._database.execute(self.statements["schema"])
 
     def _values(self, place: Place, query: Query, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameter values with keys in place of node labels."""
+        """Return the parameter values, in which node labels are replaced by node keys."""
         kinds = {parameter.name: parameter.type.name for parameter in query.parameters}
         return {
             name: _keys(place.topology.spec, value) if kinds[name] == "node" else value

@@ -86,7 +86,10 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/number-of-shortest-paths", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Count the shortest paths to each node by adding the counts of nodes one link nearer."""
+    """Count the shortest paths to each node.
+
+    The count of a node is the sum of the counts of its neighbours that are closer to the source.
+    """
     source, target = _ends(place, given)
     away = place.topology.distances(source)
     ways = np.zeros(place.topology.nodes, dtype=np.int64)
@@ -122,7 +125,10 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/avoiding-path", "igraph")
 def _(place: Place, given: Given) -> Rows:
-    """Search a copy without the avoided edges: deleting vertices would renumber the others."""
+    """Search a copy of the graph from which all avoided edges are deleted.
+
+    Avoided vertices only lose their edges, because deleting them would renumber other vertices.
+    """
     nodes, links = _avoided(place, given)
     left = place.igraph.copy()
     left.delete_edges(

@@ -107,7 +107,7 @@ class Place:
         return Arrays(self)
 
     def building(self) -> dict[str, float]:
-        """Return the seconds needed to build the data structure of each library."""
+        """Build the data structure of each library, and return the seconds by library."""
         seconds = {}
         for name in ("networkx", "igraph", "numpy"):
             begin = perf_counter()
@@ -145,7 +145,7 @@ class Arrays:
         return np.asarray(self.table[port - 2, node], dtype=np.int64)
 
     def masks(self, name: str) -> Numbers:
-        """Return the trees that use each directed link, int64 ``[links]``; bit i means tree i."""
+        """Return a bit mask of the trees that use each directed link, int64 ``[links]``."""
         edges = self.edges[name]
         # A tree uses a directed link at most once, so no power of two is added twice.
         size = self.topology.nodes * self.topology.degree
@@ -155,7 +155,10 @@ class Arrays:
         return np.asarray(sums, dtype=np.int64)
 
     def below(self, stored: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the nodes at and below broken edges, bool ``[trees, nodes]``."""
+        """Return whether each node is at or below a broken edge, bool ``[trees, nodes]``.
+
+        The array ``broken`` states for each node whether the edge to its parent is broken.
+        """
         cut = broken.copy()
         edges = self.edges[stored.id]
         for first, last in pairwise(self.steps[stored.id]):
@@ -174,5 +177,5 @@ def _levels(level: Numbers) -> list[int]:
 
 
 def table(*columns: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a table that is given by its columns."""
+    """Convert columns of a table to a list of rows."""
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

@@ -1,4 +1,4 @@
-"""A summary of the query packs' times: how much faster or slower other tools are, per pack."""
+"""Summarize, for each query pack, how much faster or slower than Neo4j other tools are."""
 
 from collections.abc import Iterator, Mapping
 from statistics import median
@@ -17,13 +17,16 @@ Times = Mapping[str, Mapping[str, float]]
 
 
 def times_of(document: Mapping[str, Any], part: str) -> Times:
-    """Return the seconds on ``star`` or ``network``, without queries that Neo4j did not finish."""
+    """Return the stored times for ``star`` or ``network``, the two parts of the measurements.
+
+    Queries that Neo4j did not finish are omitted.
+    """
     queries: Mapping[str, Mapping[str, Any]] = document[part]["queries"]
     return {name: entry for name, entry in queries.items() if entry["neo4j"] is not None}
 
 
 def summarize(times: Times) -> Iterator[dict[str, object]]:
-    """Yield a row for each pack: how much faster or slower than Neo4j the other tools are."""
+    """Yield a row for each pack that states how much faster or slower other tools are."""
     for pack in dict.fromkeys(query.partition("/")[0] for query in times):
         row: dict[str, object] = {"pack": pack}
         row |= {title: describe(factors(times, pack, names)) for title, names in COLUMNS.items()}

@@ -114,7 +114,10 @@ def _forestcoll(folder: Path) -> Iterator[Figure]:
 
 
 def _commit(folder: Path) -> str:
-    """Return seven digits of a copy's commit hash, read from the file ``commit`` or from Git."""
+    """Return the first seven digits of the commit hash of a repository's copy.
+
+    The hash is read from the file ``commit`` in the copy, or else from Git.
+    """
     written = folder / "commit"
     if written.exists():
         return written.read_text(encoding="utf-8").strip()[:7]
@@ -194,7 +197,7 @@ def find_optimum(network: Topology, enough: int) -> int:
 
     Args:
         network: the topology.
-        enough: a number of steps that suffices.
+        enough: a number of steps in which an allgather is known to be possible.
     """
     for steps in range(bound(network), enough):
         if _is_possible(network, steps):

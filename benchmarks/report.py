@@ -18,13 +18,13 @@ from starcast.support.errors import InputError
 HERE = Path(__file__).parent
 RATIOS = HERE / "ratios.jsonl"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-#: A ratio that has become worse by more than this factor is reported. Under other load, two runs
-#: differ by up to a third.
+#: A ratio is reported if it has become worse by more than this factor. If the load of the machine
+#: differs, the ratios of two runs differ by up to a third.
 TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
 
-#: Title and introduction of the section of each module.
+#: For each benchmark module, the title and the introduction of its section on the page.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
@@ -98,7 +98,7 @@ those for which Cypher is the wrong tool.
 
 @dataclass(frozen=True)
 class Record:
-    """The ratios of one run.
+    """The ratios that one run of the benchmarks has measured.
 
     Attributes:
         version: the version of starcast.
@@ -180,7 +180,11 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
 
 
 def keep_record(record: Record, file: Path = RATIOS) -> None:
-    """Store the ratios of a version; a second run replaces the ratios that it measures again."""
+    """Store the ratios of a version.
+
+    If the file already has ratios of this version, only those that were measured again are
+    replaced.
+    """
     records = read_records(file)
     earlier = next((each for each in records if each.version == record.version), None)
     ratios = {**(earlier.ratios if earlier else {}), **record.ratios}
@@ -202,7 +206,7 @@ def find_regressions(record: Record, before: Record | None) -> list[str]:
 
 
 class Report:
-    """The results of a run; the page and the ratios are written after each module."""
+    """Collects the results of a run, and writes the page and the ratios after each module."""
 
     def __init__(self) -> None:
         self._load = os.getloadavg()[0]

@@ -1,4 +1,4 @@
-"""Rows per second of the simulator and of both execution models, with and without faults."""
+"""Measure the rows per second of the simulator and of both execution models."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -28,7 +28,7 @@ _ROWS = "rows per second"
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure `CASES`, an expanded allgather with and without faults, and other libraries."""
+    """Measure schedules without faults, an allgather with faults, and other libraries."""
     for spec, collective, algorithm, ports, arguments, is_timed in CASES:
         judged = schedule(spec, collective, algorithm, ports, **arguments)
         listed = "".join(f", {value} {name}" for name, value in arguments.items())

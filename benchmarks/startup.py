@@ -1,4 +1,4 @@
-"""Start-up time of the command line."""
+"""Measure the start-up time of the command line."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Speed of both stores on a separate embedded stack: rows over Bolt, and rows by COPY."""
+"""Measure the speed of writing rows to Neo4j over Bolt, and to PostgreSQL by COPY."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -22,7 +22,8 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds of writing before the measurement, because a new server becomes faster
+#: Seconds of writing before the measurement. They are needed because a new server becomes faster.
+WARM_UP = 40.0
 
 
 def _ignore(_: int) -> None:
@@ -30,7 +31,7 @@ def _ignore(_: int) -> None:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare batches over Bolt on S7 and S8 with single MERGE statements, and COPY with INSERT."""
+    """Compare batches over Bolt with single MERGE statements, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:
@@ -41,7 +42,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _first_ingest(settings: Settings) -> Figure:
-    """Compare the time of the first ingest after a server start with its estimated time."""
+    """Compare the time of the first ingest after the server start with the estimated time."""
     wanted = parse_request("S7", "multiple")
     with open_stores(settings) as stores:
         duration = elapsed(lambda: ingest(stores, wanted), repeats=1)

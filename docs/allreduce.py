@@ -1,4 +1,4 @@
-"""The tables of allreduce.md: the runs of starcast's example experiment ``allreduce``."""
+"""Compute the tables of allreduce.md by executing starcast's example experiment ``allreduce``."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -18,19 +18,22 @@ PAGE = Path(__file__).parent / "allreduce.md"
 TOPOLOGIES = ("S5", "S6", "Q7", "Q10")
 CLOSED_FORM = "closed form"
 CLOCKS = (*EXECUTION_MODELS, CLOSED_FORM)
-#: Key of a time: an algorithm or "bound", an execution model or `CLOSED_FORM`, and the bytes of a
-#: vector.
+#: Identifies a time: an algorithm or "bound", an execution model or `CLOSED_FORM`, and the vector
+#: length in bytes.
 Question = tuple[str, str, int]
 
 
 def page() -> str:
-    """Return the page with its tables."""
+    """Return the text of allreduce.md with newly computed tables."""
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the grid's points on a topology, for the grid's vector lengths or for a given one."""
+    """Return the experiment points on a topology.
+
+    Vectors have the given length in bytes or, by default, the lengths of the experiment.
+    """
     options = {} if length is None else {"message_bytes": [length]}
     design = read_design("allreduce", options)
     return [point for point in design.points() if point.topology == topology]
@@ -38,7 +41,7 @@ def points(topology: str, length: int | None = None) -> list[Point]:
 
 @cache
 def times(topology: str) -> dict[Question, Fraction]:
-    """Return the times in the grid by algorithm (or "bound"), execution model and bytes."""
+    """Return the times of all experiment points on a topology, and the lower bounds."""
     return _execute(points(topology))
 
 
@@ -57,13 +60,15 @@ def _execute(chosen: list[Point]) -> dict[Question, Fraction]:
 
 @cache
 def time_of(topology: str, name: str, clock: str, length: int) -> Fraction:
-    """Return the time of an allreduce of vectors of any length, executed as in the grid.
+    """Return the time of an allreduce of vectors of any length.
+
+    All other parameters are those of the experiment.
 
     Args:
         topology: the topology.
         name: the algorithm.
         clock: an execution model, or `CLOSED_FORM`.
-        length: the bytes of a vector.
+        length: the length of a vector in bytes.
     """
     if clock == CLOSED_FORM:
         (point, *_) = (each for each in points(topology, length) if each.algorithm == name)
@@ -77,17 +82,20 @@ def time_of(topology: str, name: str, clock: str, length: int) -> Fraction:
 
 
 def algorithms(topology: str) -> list[str]:
-    """Return the algorithms in the grid on a topology."""
+    """Return the algorithms that the experiment executes on a topology."""
     return list(dict.fromkeys(point.algorithm for point in points(topology)))
 
 
 def lengths(topology: str) -> list[int]:
-    """Return the vector lengths in the grid, in bytes."""
+    """Return the vector lengths of the experiment on a topology, in bytes."""
     return sorted({int(point.message_bytes) for point in points(topology)})
 
 
 def sizes() -> Iterator[str]:
-    """Yield the times of every algorithm by vector length: synchronous / asynchronous."""
+    """Yield the lines of a table with the time of each algorithm for each vector length.
+
+    A cell contains the synchronous and the asynchronous time, or one number if they are equal.
+    """
     shipped = lengths(TOPOLOGIES[0])
     yield from head("topology", "algorithm", *(f"{_thousands(length)} B" for length in shipped))
     for topology in TOPOLOGIES:
@@ -97,7 +105,10 @@ def sizes() -> Iterator[str]:
 
 
 def crossovers() -> Iterator[str]:
-    """Yield, for each pair of algorithms, the vector length from which the second is faster."""
+    """Yield the lines of a table of crossovers, with a row for each pair of algorithms.
+
+    A crossover is the vector length from which one algorithm is faster than the other.
+    """
     yield from head("topology", "for short vectors", "for long vectors", *CLOCKS)
     for topology in TOPOLOGIES:
         longest = lengths(topology)[-1]
@@ -110,9 +121,11 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
-    """Return, as text, the smallest vector length at which `fast` is faster than `slow`.
+    """Return, as text, the vector length from which the algorithm `fast` is faster than `slow`.
 
-    If it lies between two lengths of the grid, both algorithms are executed for other lengths.
+    If this length is between two lengths of the experiment, more lengths are tried. The result is
+    "all" if `fast` is faster for all lengths of the experiment, and "none" if it is not faster for
+    the longest vectors.
     """
     gains = {
         length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]
@@ -127,8 +140,8 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     for turn in count():
         if high - low == 1:
             break
-        # With unchanged schedules the gain is linear in the length, so the zero of the line is
-        # tried first; every other turn halves the interval instead.
+        # Between lengths with equal schedules, the gain is linear in the length. So every other
+        # turn tries the zero of the line through both ends, and the other turns the middle.
         share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
         middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
         gains[middle] = gain(topology, slow, fast, clock, middle)
@@ -137,7 +150,7 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
 
 
 def gain(topology: str, slow: str, fast: str, clock: str, length: int) -> Fraction:
-    """Return how much less time `fast` takes than `slow`."""
+    """Return the time of the algorithm `slow` minus the time of the algorithm `fast`."""
     return time_of(topology, slow, clock, length) - time_of(topology, fast, clock, length)
 
 

@@ -1,6 +1,6 @@
 """Configuration of the documentation site: Sphinx with MyST and the theme Furo (decision 12).
 
-``make site`` builds it. The site needs no network: no fonts, scripts or styles from elsewhere.
+``make site`` builds the site. Its pages load no fonts, scripts or styles from other servers.
 """
 
 import logging
@@ -14,7 +14,7 @@ author = "The starcast developers"
 project_copyright = author
 version = release = version_of("starcast")
 
-# A library that the theme uses would otherwise make all loggers print.
+# Without this level, a library that the theme uses would make all loggers print.
 logging.basicConfig(level=logging.WARNING)
 
 extensions = [

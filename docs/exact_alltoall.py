@@ -1,7 +1,7 @@
-"""The tables of exact-alltoall.md: figures of the proof and the construction, and two schedules.
+"""Compute the tables of exact-alltoall.md, about the alltoall algorithm `exact` on star graphs.
 
-The page is written by hand except for the text between the marks of a table; `page` computes every
-table.
+The tables have numbers from the proof and the construction, and two complete schedules. The rest of
+the page is written by hand.
 """
 
 from collections import Counter
@@ -24,27 +24,39 @@ SIZES = range(3, 9)
 
 
 class Figures(NamedTuple):
-    """The figures of the construction on S_n for M messages to each node."""
+    """Numbers that describe the alltoall `exact` on S_n, for M messages to each node.
 
-    total: int  # t_n
-    short: int  # nodes of short necklaces
-    hops: int  # M L
-    share: int  # ceil(M L / (n-1))
-    opening_steps: int  # T_s
-    early: int  # a
-    full: int  # full necklaces
+    Attributes:
+        total: t_n, the sum of all distances from a node.
+        short: the number of nodes in short necklaces.
+        hops: M L, the number of links that the messages to these nodes cross.
+        share: ceil(M L/(n-1)).
+        opening_steps: T_s, the number of steps that the messages to these nodes take.
+        early: a = T_s - ceil(M L/(n-1)).
+        full: F, the number of full necklaces.
+        steps: the number of steps of the schedule.
+        bound: ceil(M t_n/(n-1)), a lower bound on the number of steps.
+    """
+
+    total: int
+    short: int
+    hops: int
+    share: int
+    opening_steps: int
+    early: int
+    full: int
     steps: int
     bound: int
 
 
 def page() -> str:
-    """Return the page with its tables."""
+    """Return the text of exact-alltoall.md with newly computed tables."""
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 
 @cache
 def figures(n: int, messages: int = 1) -> Figures:
-    """Return the figures of the construction; steps are counted in the schedule that it builds."""
+    """Return the `Figures` of the alltoall `exact` on S_n, after building its schedule."""
     star = topology(f"S{n}")
     opening = plan_opening(n, messages)
     hops = sum(len(word.dimensions) for word in opening.words)
@@ -64,12 +76,12 @@ def figures(n: int, messages: int = 1) -> Figures:
 
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
-    """Return the schedule of source 12..n."""
+    """Return the schedule of the alltoall `exact` on S_n, for the source 12..n."""
     return schedule(f"S{n}", "alltoall", "exact", messages=messages)
 
 
 def necklaces() -> Iterator[str]:
-    """Yield both sides of the inequality of Lemma 4, for each n."""
+    """Yield the lines of a table with both sides of the page's Lemma 4, for each n."""
     yield from head(
         "n", "n!", "nodes of short necklaces", "L", "full necklaces F", "(n-2) L", "(n-1) F"
     )
@@ -80,7 +92,7 @@ def necklaces() -> Iterator[str]:
 
 
 def construction() -> Iterator[str]:
-    """Yield the figures for one message to each node."""
+    """Yield the lines of a table with the `Figures` for one message to each node."""
     yield from head(
         "n",
         "t_n",
@@ -101,7 +113,7 @@ def construction() -> Iterator[str]:
 
 
 def messages() -> Iterator[str]:
-    """Yield the figures for several messages to each node."""
+    """Yield the lines of a table with the `Figures` for several messages to each node."""
     yield from head(
         "n", "M", "M t_n", "M L", "ceil(M L/(n-1))", "T_s", "a", "M F", "steps", "ceil(M t_n/(n-1))"
     )
@@ -113,12 +125,15 @@ def messages() -> Iterator[str]:
 
 
 def cells(n: int) -> Iterator[str]:
-    """Yield a schedule of one message to each node, one row per step, one column per dimension."""
+    """Yield the lines of a table that shows the schedule for one message to each node.
+
+    The table has a row for each step, and a column for each dimension.
+    """
     built = exact(n)
     opening = plan_opening(n, 1)
     short = {word.node for word in opening.words}
     length = Counter(built.unit.tolist())
-    done = Counter[int]()  # hops of each node's message so far
+    done = Counter[int]()  # the number of links that each node's message has crossed
     cell: dict[tuple[int, int], str] = {}
     for step, port, node in zip(
         built.step.tolist(), built.port.tolist(), built.unit.tolist(), strict=True
@@ -133,7 +148,7 @@ def cells(n: int) -> Iterator[str]:
 
 
 def loads() -> Iterator[str]:
-    """Yield how often the paths to the short necklaces of S_4 cross each dimension."""
+    """Yield the lines of a table that shows the dimensions on paths to short necklaces of S_4."""
     opening = plan_opening(4, 1)
     crossed = Counter(dimension for word in opening.words for dimension in word.dimensions)
     labels = topology("S4").labels(np.array([word.node for word in opening.words]))

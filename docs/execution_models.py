@@ -1,4 +1,4 @@
-"""The tables of execution-models.md: synchronous and asynchronous times of the catalogue."""
+"""Compute the tables of execution-models.md: synchronous and asynchronous execution times."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -21,20 +21,21 @@ PAGE = Path(__file__).parent / "execution-models.md"
 SIZES = (4, 5, 6, 7, 8)
 PIECES = 4
 MAX_ROWS = 2_000_000
-#: The numbers of segments to try; the fastest time counts.
+#: The numbers of segments with which a broadcast is executed; its shortest time is used.
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def page() -> str:
-    """Return the page with its tables."""
+    """Return the text of execution-models.md with newly computed tables."""
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 
 @cache
 def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tuple[int, int] | None:
-    """Return the synchronous and the asynchronous time on S_n.
+    """Return the synchronous and the asynchronous time of an algorithm on S_n.
 
-    Return None if the schedule has more than `MAX_ROWS` rows, or no such algorithm exists on S_n.
+    Return None if the schedule has more than `MAX_ROWS` rows, or if starcast does not have the
+    algorithm on S_n. The argument ``pieces`` is the number of segments or messages.
     """
     spec = f"S{n}"
     algorithm = _find(n, collective, name)
@@ -53,7 +54,7 @@ def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tupl
 
 
 def _find(n: int, collective: str, name: str) -> Algorithm | None:
-    """Return an algorithm, or None if it cannot run on S_n, for example for lack of a record."""
+    """Return an algorithm by name, or None if starcast does not have it on S_n."""
     entries = algorithms_on(topology(f"S{n}"))
     return next(
         (each for each in entries if (each.collective, each.name) == (collective, name)), None
@@ -61,7 +62,10 @@ def _find(n: int, collective: str, name: str) -> Algorithm | None:
 
 
 def overstatement() -> Iterator[str]:
-    """Yield by how many per cent the synchronous time exceeds the asynchronous time."""
+    """Yield the lines of a table that compares synchronous with asynchronous times.
+
+    A cell states by how many per cent the synchronous time exceeds the asynchronous time.
+    """
     yield from head(
         "collective", "algorithm", "ports", "segments or messages", *(f"S{n}" for n in SIZES)
     )
@@ -86,7 +90,7 @@ def overstatement() -> Iterator[str]:
 
 
 def segments() -> Iterator[str]:
-    """Yield the times of the broadcast along n-1 trees for several numbers of segments."""
+    """Yield the lines of a table of broadcast times along n-1 trees, by number of segments."""
     counts = (1, 4, 16, 64)
     yield from head("topology", *(f"p = {count}" for count in counts))
     for n in SIZES:
@@ -95,7 +99,10 @@ def segments() -> Iterator[str]:
 
 
 def crossovers() -> Iterator[str]:
-    """Yield the message sizes from which the n-1 trees are faster than recursive substars."""
+    """Yield the lines of a table of crossovers between two broadcasts.
+
+    A crossover is the message size from which `multiple` is faster than `recursive-substar`.
+    """
     yield from head("topology", "ports", "synchronous", "asynchronous")
     for n in (4, 5, 6):
         for ports in get_args(Ports):
@@ -104,7 +111,10 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(n: int, ports: Ports, model: ExecutionModel) -> int:
-    """Return the smallest message size in bytes, at most 2^20, at which `multiple` is faster."""
+    """Return the message size in bytes from which `multiple` is faster than `recursive-substar`.
+
+    The size is found by bisection. The result is 2^20 if the size is 2^20 or larger.
+    """
 
     def is_faster(m: int) -> bool:
         first, second = (
@@ -116,7 +126,7 @@ def _crossover(n: int, ports: Ports, model: ExecutionModel) -> int:
 
 
 def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) -> Fraction:
-    """Return the smallest time of a broadcast over all numbers of segments in `SEGMENTS`."""
+    """Return the shortest time of a broadcast over all numbers of segments in `SEGMENTS`."""
     machine = Machine(Fraction(100), Fraction(1))
     times = []
     for segments in SEGMENTS:

@@ -1,6 +1,7 @@
-"""The table of fault-tolerance.md: the allgather along edge-disjoint trees under faults.
+"""Compute the table of fault-tolerance.md, about two variants of an allgather under faults.
 
-It compares nodes that wait for acknowledgements with nodes driven by steps.
+The allgather uses edge-disjoint trees. In the first variant, each message is sent in a fixed step.
+In the second variant, nodes wait for acknowledgements.
 """
 
 from collections.abc import Iterator
@@ -19,12 +20,16 @@ Faults = tuple[Fault, ...]
 
 
 def page() -> str:
-    """Return the page with its table."""
+    """Return the text of fault-tolerance.md with a newly computed table."""
     return fill_tables(PAGE, Path(__file__).name, {"waiting": waiting})
 
 
 def waiting() -> Iterator[str]:
-    """Yield, for each kind of fault set, how many sets both variants survive, and missing units."""
+    """Yield the lines of the table, with a row for each kind of fault set.
+
+    A row has the number of sets that each variant survives, and the number of units that are
+    missing in the variant with acknowledgements.
+    """
     allgather = schedule(SPEC, "allgather", "edge-disjoint", copies=topology(SPEC).degree)
     yield from head(
         "faults", "sets", "survived, driven by steps", "survived, waiting", "missing, waiting"
@@ -39,7 +44,11 @@ def waiting() -> Iterator[str]:
 
 
 def fault_sets(topology: Topology) -> dict[str, list[Faults]]:
-    """Return the sets of one and two faults by kind; by symmetry, the first fault can be fixed."""
+    """Return sets of one or two faults, by kind.
+
+    The first fault of each kind is always the same. By symmetry, other first faults would give the
+    same results.
+    """
     node = Fault(0)
     others = [Fault(rank) for rank in range(1, topology.nodes)]
     links = [

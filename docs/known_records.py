@@ -1,4 +1,4 @@
-"""The records pages: published and best known values for each problem and topology."""
+"""Generate the pages about records: the published and the best known values of each problem."""
 
 import csv
 import io
@@ -122,7 +122,7 @@ paper if the record is not better than the published value, otherwise the search
 measured on one busy machine with two cores; for a proof, they include producing and checking it.
 """
 
-#: Remarks on the results of a problem.
+#: Remarks on the records of a problem, by the problem's name.
 _REMARKS = {
     "one-port-broadcast": """\
 The best published algorithms need as many rounds as the sum of ceil(log2 i) over i = 2..n: 3, 5, 8,
@@ -236,7 +236,7 @@ which gives no numbers for particular n.""",
 
 
 def pages() -> dict[str, Callable[[], str]]:
-    """Return the functions that make the pages and tables of records, by file."""
+    """Return the functions that generate the pages and tables of records, by file path."""
     tables: dict[str, Callable[[], str]] = {"records.md": page}
     for problem in PROBLEMS:
         tables[f"records/{problem}.md"] = partial(problem_page, problem)
@@ -246,7 +246,7 @@ def pages() -> dict[str, Callable[[], str]]:
 
 
 def page() -> str:
-    """Return the page about all records."""
+    """Return the text of records.md, an overview of all records."""
     links = [
         f"* [{name}](records/{name}.md): [CSV](records/{name}.csv), [JSON](records/{name}.json)"
         for name in PROBLEMS
@@ -268,7 +268,7 @@ def page() -> str:
 
 
 def problem_page(name: str) -> str:
-    """Return the page of a problem."""
+    """Return the page that lists the records of one problem."""
     own = [record for record in _records() if record.problem == name]
     links = (
         f"The table as [CSV]({name}.csv) and [JSON]({name}.json); [all records](../records.md).\n"
@@ -277,7 +277,7 @@ def problem_page(name: str) -> str:
 
 
 def problem_csv(name: str) -> str:
-    """Return the table of a problem as CSV."""
+    """Return the records of a problem as a table in CSV."""
     rows = table_rows(name)
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0], lineterminator="\n")
@@ -287,12 +287,12 @@ def problem_csv(name: str) -> str:
 
 
 def problem_json(name: str) -> str:
-    """Return the table of a problem as JSON."""
+    """Return the records of a problem as a list in JSON."""
     return f"{json.dumps(table_rows(name), indent=1)}\n"
 
 
 def table_rows(name: str) -> list[dict[str, Any]]:
-    """Return a row for each record of a problem."""
+    """Return a table row for each record of a problem."""
     return [_table_row(record) for record in _records() if record.problem == name]
 
 
@@ -324,7 +324,7 @@ def _records() -> list[Record]:
 
 
 def _published() -> Iterator[str]:
-    """Yield the lines of the section of published values."""
+    """Yield the lines of the section about published values."""
     yield "## Published values\n"
     yield "The data are in `records/published.toml`.\n"
     yield "| paper | what it states | what was read | records |\n|---|---|---|---|"
@@ -340,7 +340,7 @@ def _published() -> Iterator[str]:
 
 
 def _proofs(records: list[Record]) -> Iterator[str]:
-    """Yield the lines of the table of proofs."""
+    """Yield the lines of a table of the proofs that the records have."""
     yield "| proof | clauses of the formula | kB | accepted by | s |\n|---|---|---|---|---|"
     for record in records:
         if record.proof is None:
@@ -413,7 +413,7 @@ def _reason(record: Record) -> str:
 
 
 def _finder(record: Record, published: Published | None) -> str:
-    """Return the search that found the witness, or the paper that reaches the same value."""
+    """Return the key of the paper that published the record's value, else the search method."""
     if published is not None and published.value == record.value:
         return published.source
     found = [attempt.method for attempt in record.tried if attempt.value == record.value]

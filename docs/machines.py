@@ -1,4 +1,4 @@
-"""The tables of machines.md: allreduce and alltoall on an 8-GPU machine and on a fat tree."""
+"""Compute the tables of machines.md: allreduce and alltoall on GPU machines and a fat tree."""
 
 import re
 import tempfile
@@ -19,17 +19,19 @@ from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
 PAGE = Path(__file__).parent / "machines.md"
-#: The start-up time in microseconds, and the bandwidth of the links of the fat tree in bytes per
+#: The start-up time in microseconds, and the bandwidth of a link of the fat tree in bytes per
 #: microsecond.
 START_UP, FAT_TREE_LINK = Fraction(5), Fraction(12_500)
-#: Message sizes in bytes: of the vector in an allreduce, of the part for one GPU in an alltoall.
+#: Message sizes in bytes. A message is the vector of a GPU in an allreduce, and the data from one
+#: GPU to another in an alltoall.
 SIZES = (2**10, 2**16, 2**20, 2**26)
-#: The largest size at which a crossover is searched for.
+#: The largest message size in bytes for which two algorithms are compared.
 _LARGEST = 2**32
 NAMES = ("DGX-1", "NVSwitch", "FT4")
-#: The numbers of pieces into which messages are divided; the best one counts.
+#: The numbers of pieces into which messages are divided; the shortest time is used.
 PIECES = (1, 2, 4, 8, 16, 32, 64)
-#: Algorithms with the argument that divides messages.
+#: For each collective, the algorithms by their names on the page. Each value is the algorithm as a
+#: command writes it, and its argument for the number of pieces.
 ALGORITHMS: dict[Collective, dict[str, tuple[str, str]]] = {
     "allreduce": {
         "ring": ("ring", "messages"),
@@ -42,24 +44,27 @@ ALGORITHMS: dict[Collective, dict[str, tuple[str, str]]] = {
 
 
 class Line(NamedTuple):
-    """The time of a schedule for messages of m bytes, start_ups + m * per_byte, in microseconds."""
+    """The time of a schedule in microseconds: start_ups + m * per_byte for messages of m bytes."""
 
     start_ups: Fraction
     per_byte: Fraction
 
     def at(self, size: int) -> Fraction:
-        """Return the time for a message size."""
+        """Return the time in microseconds for messages of ``size`` bytes."""
         return self.start_ups + size * self.per_byte
 
 
 def page() -> str:
-    """Return the page with its tables."""
+    """Return the text of machines.md with newly computed tables."""
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 
 @cache
 def machine(name: str) -> tuple[Topology, Machine]:
-    """Return a machine's network, and T_s and T_c in microseconds for a link of capacity 1."""
+    """Return the network of a machine, and T_s and T_c in microseconds.
+
+    T_c is the time per byte on a link of capacity 1.
+    """
     if name == "FT4":
         return starcast.topology("FT4"), Machine(START_UP, 1 / FAT_TREE_LINK)
     file = {"DGX-1": "dgx1", "NVSwitch": "nvswitch"}[name]
@@ -74,7 +79,10 @@ def machine(name: str) -> tuple[Topology, Machine]:
 
 @cache
 def lines(name: str, collective: Collective, algorithm: str) -> list[Line]:
-    """Return the times of an algorithm on a machine, for each number of pieces; or nothing."""
+    """Return the time of an algorithm on a machine, for each number of pieces.
+
+    The list is empty if starcast cannot build the schedules on this machine.
+    """
     network, costs = machine(name)
     spec, pieces = ALGORITHMS[collective][algorithm]
     found = []
@@ -91,7 +99,10 @@ def lines(name: str, collective: Collective, algorithm: str) -> list[Line]:
 
 
 def _line(built: Schedule, costs: Machine) -> Line:
-    """Return the time of a schedule as a function of the size; latencies are zero."""
+    """Return the time of a schedule as a function of the message size.
+
+    The links have no latency, so the function follows from the times for 1 and 2 bytes.
+    """
     units = built.message_units
     short, long = (
         Fraction(starcast.timing(built, Fraction(size, units), costs.t_s, costs.t_c).time)
@@ -101,12 +112,12 @@ def _line(built: Schedule, costs: Machine) -> Line:
 
 
 def time_of(name: str, collective: Collective, algorithm: str, size: int) -> Fraction:
-    """Return the time with the best number of pieces."""
+    """Return the time of an algorithm with the fastest of the numbers in `PIECES`."""
     return min(line.at(size) for line in lines(name, collective, algorithm))
 
 
 def algorithms(name: str, collective: Collective) -> list[str]:
-    """Return the algorithms that a machine has."""
+    """Return the names of the algorithms that can be executed on a machine."""
     return [each for each in ALGORITHMS[collective] if lines(name, collective, each)]
 
 
@@ -125,17 +136,20 @@ def _times(collective: Collective) -> Iterator[str]:
 
 
 def allreduce() -> Iterator[str]:
-    """Yield the times of all allreduce algorithms by vector size."""
+    """Yield the lines of a table with the times of all allreduce algorithms, by vector size."""
     return _times("allreduce")
 
 
 def alltoall() -> Iterator[str]:
-    """Yield the times of the alltoall algorithms by message size."""
+    """Yield the lines of a table with the times of all alltoall algorithms, by message size."""
     return _times("alltoall")
 
 
 def crossovers() -> Iterator[str]:
-    """Yield, for pairs of allreduce algorithms, the size from which the second is not slower."""
+    """Yield the lines of a table of crossovers, with a row for each pair of allreduce algorithms.
+
+    A crossover is the vector size from which one algorithm is not slower than the other.
+    """
     yield from head("machine", "for short vectors", "for long vectors", "from")
     for name in NAMES:
         for pair in combinations(algorithms(name, "allreduce"), 2):
@@ -144,7 +158,12 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(name: str, slow: str, fast: str) -> str:
-    """Return the smallest size at which, and at all larger ones, `fast` is not slower."""
+    """Return, as text, the vector size from which the algorithm `fast` is not slower than `slow`.
+
+    The sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is not slower for
+    any of them. Otherwise the crossover is found by bisection, between the largest of these sizes
+    for which `fast` is slower and twice this size.
+    """
 
     def is_faster(size: int) -> bool:
         return time_of(name, "allreduce", fast, size) <= time_of(name, "allreduce", slow, size)

@@ -1,4 +1,7 @@
-"""Computed tables, between marks, in pages that are otherwise written by hand."""
+"""Replace the computed tables in pages that are otherwise written by hand.
+
+HTML comments mark the beginning and the end of each table.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -8,34 +11,34 @@ END = "<!-- end of table -->"
 
 
 def fill_tables(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """Return a page with computed tables.
+    """Return the text of a page after replacing its tables by newly computed tables.
 
     Args:
         page: the Markdown file.
-        module: the file that computes the tables, as their marks name it.
-        tables: functions that return the lines of each table, by name.
+        module: the name of the file that computes the tables, which the marks contain.
+        tables: functions that return the lines of each table, by the table's name.
 
     Raises:
-        ValueError: the page does not have every table exactly once.
+        ValueError: the mark at the beginning of a table is missing or repeated.
     """
     text = page.read_text(encoding="utf-8")
     for name, rows in tables.items():
         begin = BEGIN.format(name, module)
         if text.count(begin) != 1:
-            raise ValueError(f"{page.name} does not have one table marked '{begin}'")
+            raise ValueError(f"{page.name} must contain the mark '{begin}' exactly once")
         before, _, rest = text.partition(begin)
         text = "\n".join([f"{before}{begin}", "", *rows(), "", END]) + rest.partition(END)[2]
     return text
 
 
 def head(*names: str) -> Iterator[str]:
-    """Yield the header lines of a table."""
+    """Yield the two header lines of a Markdown table."""
     yield row(*names)
     yield "|" + "---|" * len(names)
 
 
 def row(*values: object) -> str:
-    """Return a line of a table; thousands are separated by blanks."""
+    """Return a line of a Markdown table; in integers, blanks separate the thousands."""
     return "| " + " | ".join(_format(values)) + " |"
 
 

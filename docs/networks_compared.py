@@ -1,4 +1,8 @@
-"""The tables and pictures of networks-compared.md: the experiment grid ``networks-compared``."""
+"""Compute the tables and pictures of networks-compared.md.
+
+The page compares star graphs with other networks, by executing starcast's example experiment
+``networks-compared``.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -21,14 +25,15 @@ from starcast.topologies.flows import link_connectivity
 PAGE = Path(__file__).parent / "networks-compared.md"
 STARS = ("S5", "S6")
 COLLECTIVES = ("broadcast", "allgather", "allreduce", "alltoall")
-#: Bytes of a message, or of a vector in an allreduce.
+#: Message sizes in bytes; in an allreduce, a message is a vector.
 SHORT, LONG = 64, 65536
-#: Algorithms that need no structure; the others are those of papers on star graphs or hypercubes.
+#: Algorithms that work on any network. `greedy` is such an algorithm too, except in the collectives
+#: `_TSENG_SHEU` on star graphs.
 GENERAL = ("greedy-matching", "forest(base=arc-disjoint)", "forest(base=breadth-first)")
 
 
 class Result(NamedTuple):
-    """A run of the grid: its simulated time, its lower bound, and the steps of both."""
+    """A run of the experiment: the simulated time and steps, and the lower bounds on both."""
 
     point: Point
     time: Fraction
@@ -38,7 +43,7 @@ class Result(NamedTuple):
 
 
 def page() -> str:
-    """Return the page with its tables, and write its pictures."""
+    """Return the text of networks-compared.md with new tables, and write its pictures."""
     for star in STARS:
         draw(star)
     return fill_tables(PAGE, Path(__file__).name, TABLES)
@@ -46,32 +51,33 @@ def page() -> str:
 
 @cache
 def networks(star: str) -> list[str]:
-    """Return the networks that the grid compares with a star graph, which is the first."""
+    """Return the networks that are compared with a star graph, the star graph first."""
     every = dict.fromkeys(point.topology for point in read_design("networks-compared").points())
     near = [spec for spec in every if is_near(spec, star)]
     return sorted(near, key=lambda spec: (spec != star, topology(spec).degree, spec))
 
 
 def is_near(spec: str, star: str) -> bool:
-    """Return whether a network has about as many nodes as a star graph: at most twice as many."""
+    """Return whether a network has at least half and at most twice as many nodes as a star."""
     return max(topology(spec).nodes, topology(star).nodes) <= 2 * min(
         topology(spec).nodes, topology(star).nodes
     )
 
 
 def star_of(spec: str) -> str:
-    """Return the star graph of about the size of a network."""
+    """Return the first star graph in `STARS` that `is_near` accepts for a network."""
     return next(star for star in STARS if is_near(spec, star))
 
 
 @cache
 def results(spec: str, *, per_node: bool = False) -> list[Result]:
-    """Execute the runs of the grid on a network.
+    """Execute the experiment's runs on a network, and return the results.
 
     Args:
         spec: the network.
-        per_node: whether all nodes are equally fast: T_c is multiplied by the degree of the network
-            and divided by that of the star graph. Only long messages are sent then, all-port.
+        per_node: whether to compare networks with equal bandwidth per node instead of per link. T_c
+            is then multiplied by the degree of the network and divided by that of the star graph,
+            and only runs with messages of `LONG` bytes are executed.
     """
     points = [
         point for point in read_design("networks-compared").points() if point.topology == spec
@@ -92,7 +98,10 @@ def results(spec: str, *, per_node: bool = False) -> list[Result]:
 def fastest(
     spec: str, collective: str, execution: str, length: int, *, per_node: bool = False
 ) -> Result:
-    """Return the fastest all-port run of a collective on a network."""
+    """Return the fastest all-port run of a collective on a network, in an execution model.
+
+    The argument ``length`` is the message size in bytes; `results` explains ``per_node``.
+    """
     chosen = select(results(spec, per_node=per_node), collective, length)
     return min(
         (each for each in chosen if each.point.execution == execution), key=lambda each: each.time
@@ -100,7 +109,7 @@ def fastest(
 
 
 def select(found: Iterable[Result], collective: str, length: int) -> list[Result]:
-    """Return the all-port runs of a collective for a length of messages."""
+    """Return the all-port runs of a collective with messages of ``length`` bytes."""
     return [
         each
         for each in found
@@ -110,7 +119,7 @@ def select(found: Iterable[Result], collective: str, length: int) -> list[Result
 
 
 def properties() -> Iterator[str]:
-    """Yield the properties of the networks."""
+    """Yield the lines of a table of the networks' properties, such as degree and diameter."""
     names = "nodes", "degree", "links", "diameter", "mean distance", "k"
     yield from head("network", "family", *names, "alike")
     for spec in (spec for star in STARS for spec in networks(star)):
@@ -123,7 +132,10 @@ def properties() -> Iterator[str]:
 
 
 def times(star: str, collective: str) -> Iterator[str]:
-    """Yield the times of the fastest algorithms, with their names and gaps."""
+    """Yield the lines of a table with the fastest algorithm of a collective on each network.
+
+    The table shows the time, the algorithm, and the time divided by its lower bound (the gap).
+    """
     columns = [f"{title}: {name}" for title in ("64 B", "64 KiB") for name in ("time", "gap", "by")]
     yield from head("network", *columns)
     for spec in networks(star):
@@ -132,14 +144,18 @@ def times(star: str, collective: str) -> Iterator[str]:
 
 
 def _cells(spec: str, collective: str, length: int) -> tuple[str, str, str]:
-    """Return the synchronous and asynchronous time, the gap, and the algorithm."""
+    """Return three table cells: the shortest times, the gap, and the algorithm.
+
+    The first cell has the synchronous and the asynchronous time. The gap and the algorithm are
+    those of the fastest asynchronous run. The gap is the time divided by its lower bound.
+    """
     first, second = (fastest(spec, collective, model, length) for model in EXECUTION_MODELS)
     time = _pair(first.time, second.time)
     return time, f"{float(second.time / second.bound):.3g}", name_of(second.point)
 
 
 def name_of(point: Point) -> str:
-    """Return the algorithm of a run with the argument that splits its message."""
+    """Return the algorithm of a run as Markdown, with the number of parts of each message."""
     argument = point.catalogue_entry.split_argument
     count = point.messages if argument == "messages" else point.segments
     suffix = f", {count} {argument}" if argument is not None and count > 1 else ""
@@ -147,7 +163,7 @@ def name_of(point: Point) -> str:
 
 
 def algorithm_of(point: Point) -> str:
-    """Return the algorithm of a run as a command writes it."""
+    """Return the algorithm of a run in the form that commands accept."""
     return f"forest(base={point.base})" if point.algorithm == "forest" else point.algorithm
 
 
@@ -157,7 +173,10 @@ def _pair(first: Fraction, second: Fraction) -> str:
 
 
 def shares(star: str) -> Iterator[str]:
-    """Yield the asynchronous times for long messages, divided by those of the star graph."""
+    """Yield the lines of a table of asynchronous times, divided by those on the star graph.
+
+    Messages have `LONG` bytes. Networks have equal bandwidth per link, or per node.
+    """
     columns = [
         f"{collective}, per {unit}" for collective in COLLECTIVES for unit in ("link", "node")
     ]
@@ -167,10 +186,10 @@ def shares(star: str) -> Iterator[str]:
 
 
 def ratios(star: str, spec: str) -> list[float]:
-    """Return the times of a network divided by those of a star graph, as `shares` orders them.
+    """Return the values in the row of a network in the table that `shares` yields.
 
-    A node receives a message from every other node in an allgather or alltoall; so the times of
-    these are divided by the number of other nodes first.
+    In an allgather or alltoall, a node receives a message from every other node. The times of these
+    collectives are therefore first divided by the number of other nodes.
     """
     found = []
     for collective, per_node in product(COLLECTIVES, (False, True)):
@@ -185,7 +204,7 @@ def ratios(star: str, spec: str) -> list[float]:
 
 
 def rounds() -> Iterator[str]:
-    """Yield the steps of one-port broadcasts and their lower bounds."""
+    """Yield the lines of a table with the fewest steps of one-port broadcasts, and lower bounds."""
     yield from head("network", "nodes", "steps", "by", "lower bound")
     for spec in (spec for star in STARS for spec in networks(star)):
         found = [each for each in results(spec) if each.point.ports == "one"]
@@ -195,7 +214,7 @@ def rounds() -> Iterator[str]:
 
 
 def trees() -> Iterator[str]:
-    """Yield the heights of trees of the papers and of arc-disjoint trees."""
+    """Yield the lines of a table that compares trees of the papers with arc-disjoint trees."""
     yield from head("network", "construction", "trees", "heights", "trees per directed link")
     for star in STARS:
         for name in ("multiple", "edge-disjoint", "arc-disjoint"):
@@ -206,7 +225,10 @@ def trees() -> Iterator[str]:
 
 
 def structure(star: str) -> Iterator[str]:
-    """Yield the times of every algorithm on a star graph, the fastest number of parts of each."""
+    """Yield the lines of a table with the times of each algorithm on a star graph.
+
+    If an algorithm splits messages, the table shows the time with the fastest number of parts.
+    """
     yield from head("collective", "algorithm", "needs", "64 B", "64 KiB", "gap at 64 KiB")
     for collective in COLLECTIVES:
         found = {length: select(results(star), collective, length) for length in (SHORT, LONG)}
@@ -234,7 +256,10 @@ _TSENG_SHEU = ("broadcast", "reduce", "allreduce")
 
 
 def draw(star: str) -> None:
-    """Write a picture of the table `shares` as SVG: bars per network, a panel per collective."""
+    """Write an SVG file with bar charts of the values in the table that `shares` yields.
+
+    There is a chart for each collective, with two bars for each network.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

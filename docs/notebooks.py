@@ -1,8 +1,8 @@
-"""The notebooks in examples/notebooks: execute them, and compare or write their outputs.
+"""Execute the notebooks in examples/notebooks, and compare or write their outputs.
 
-``make docs`` writes the outputs into the files; tests compare them. Times, rates and paths differ
-from run to run: `normalise` removes them from a comparison, and outputs that differ in nothing else
-are not written again.
+``make docs`` writes the outputs into the notebook files, and tests compare stored with new outputs.
+Times, rates and paths differ between runs, so `normalise` replaces them before outputs are
+compared. A file is rewritten only if its outputs still differ.
 """
 
 import re
@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[1] / "examples" / "notebooks"
 
-#: Patterns of texts that differ between two runs, with the text that replaces them.
+#: Patterns of texts that differ between two runs, each with its replacement.
 _VARIABLE = (
     (re.compile(r"[\d,.]+ s\b"), "... s"),
     (re.compile(r"[\d,]+ rows/s"), "... rows/s"),
@@ -61,7 +61,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
 
 
 def outputs(notebook: Any) -> list[list[Any]]:
-    """Return the outputs of each code cell, without the texts that differ between two runs."""
+    """Return the outputs of each code cell, after `normalise`."""
     return [
         [_without_variables(_content(output)) for output in cell.outputs]
         for cell in notebook.cells
@@ -80,14 +80,14 @@ def _without_variables(value: Any) -> Any:
 
 
 def normalise(text: str) -> str:
-    """Return a text without times, rates and paths."""
+    """Return a text in which times, rates and paths are replaced by fixed texts."""
     for pattern, replacement in _VARIABLE:
         text = pattern.sub(replacement, text)
     return text
 
 
 def play_all(work: Path) -> dict[Path, Any]:
-    """Execute all notebooks with a separate embedded stack, and return them by path."""
+    """Execute all notebooks on a new embedded stack, and return the results by path."""
     environment = sessions.reader_environment(work)
     starcast = [str(Path(sys.executable).parent / "starcast")]
     with sessions.stopped_servers(starcast, environment):
@@ -96,7 +96,7 @@ def play_all(work: Path) -> dict[Path, Any]:
 
 
 def main() -> None:
-    """Write the outputs of all notebooks into their files."""
+    """Execute all notebooks, and write outputs that have changed into their files."""
     with sessions.work_folder() as work:
         for path, notebook in play_all(work).items():
             if outputs(notebook) != outputs(read(path)):

@@ -1,7 +1,8 @@
-"""The tables of published-schedules.md: schedules that other projects publish, executed.
+"""Compute the tables of published-schedules.md by executing schedules that other projects publish.
 
-The files are not part of starcast. The environment variable ``PUBLISHED_SCHEDULES`` names a folder
-with clones of the repositories, as ``OWNER/NAME``; without it, the page stays as it is.
+The schedule files are not part of starcast. The environment variable ``PUBLISHED_SCHEDULES`` names
+a folder with clones of the repositories, each in a subfolder ``OWNER/NAME``. Without this variable,
+the page is not changed.
 """
 
 import json
@@ -24,22 +25,22 @@ from starcast.support.errors import InputError, RejectedError
 
 PAGE = Path(__file__).parent / "published-schedules.md"
 VARIABLE = "PUBLISHED_SCHEDULES"
-#: Bytes of a message: of a vector in an allreduce, of the part for one GPU in other collectives.
+#: Message sizes in bytes. In an allreduce, a message is a vector.
 MESSAGES = (1024, 2**20)
 MACHINE = Machine(Fraction(100), Fraction(1))
-#: The names of collectives in files, if they differ from starcast's.
+#: Names of collectives in schedule files, and starcast's names for these collectives.
 _NAMES = {"reducescatter": "reduce-scatter", "reduce_scatter": "reduce-scatter"}
 
 
 class Source(NamedTuple):
-    """Schedules in a repository.
+    """A repository that contains schedule files.
 
     Attributes:
-        repository: its name on GitHub.
+        repository: the repository's name on GitHub, ``OWNER/NAME``.
         commit: the commit whose files are executed.
         files: a regular expression that matches the paths of the files.
-        network: the topology, for formats that do not name it; by default the complete graph.
-        collective: the collective, for formats that do not name it.
+        network: the topology, if the files do not determine it; else "".
+        collective: the collective, if the files do not name it; else "".
     """
 
     repository: str
@@ -69,7 +70,7 @@ SOURCES = (
 
 
 class Verdict(NamedTuple):
-    """The result for a file.
+    """The result of executing a schedule file.
 
     Attributes:
         collective: the collective.
@@ -87,20 +88,23 @@ class Verdict(NamedTuple):
 
 
 def page() -> str:
-    """Return the page, with new tables if the environment variable names the clones."""
+    """Return the text of published-schedules.md.
+
+    Its tables are newly computed if the environment variable is set.
+    """
     if VARIABLE not in os.environ:
         return PAGE.read_text(encoding="utf-8")
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 
 def clone_of(source: Source) -> Path:
-    """Return the folder of a clone."""
+    """Return the folder that contains the clone of a source's repository."""
     return Path(os.environ[VARIABLE]) / source.repository
 
 
 @cache
 def published(source: Source) -> dict[str, list[str]]:
-    """Return the paths of the files of a source by their content's id in Git."""
+    """Return the paths of a source's schedule files, by the Git id of the file content."""
     listed = _git(source, "ls-tree", "-r", source.commit).decode()
     paths: dict[str, list[str]] = {}
     for line in listed.splitlines():
@@ -117,20 +121,21 @@ def _git(source: Source, *words: str) -> bytes:
 
 @cache
 def verdict_of(source: Source, blob: str) -> Verdict:
-    """Return the verdict on the file with this content."""
+    """Return the verdict on the file content with the Git id ``blob``."""
     suffix = Path(published(source)[blob][0]).suffix
     content = _git(source, "cat-file", "blob", blob)
     return judge(content, suffix, source.network, source.collective)
 
 
 def judge(content: bytes, suffix: str, network: str = "", collective: str = "") -> Verdict:
-    """Execute a schedule, and return the verdict.
+    """Read and execute a schedule file, and return the verdict.
 
     Args:
-        content: the file.
-        suffix: the suffix of its name.
-        network: the topology; by default the complete graph with the file's number of GPUs.
-        collective: the collective; by default that of the file.
+        content: the content of the file.
+        suffix: the suffix of the file's name.
+        network: the topology; by default the complete graph with the file's number of GPUs. It must
+            be given if the collective is given.
+        collective: the collective; by default the collective that the file names.
     """
     if not collective:
         name, nodes = _head(content)
@@ -157,7 +162,7 @@ def judge(content: bytes, suffix: str, network: str = "", collective: str = "") 
 
 
 def _head(content: bytes) -> tuple[str, int]:
-    """Return the collective and the number of GPUs in MSCCL XML or an MSCCL++ plan."""
+    """Return the collective and the number of GPUs of an MSCCL XML file or MSCCL++ plan."""
     text = content.decode()
     if text.lstrip().startswith("{"):
         plan: dict[str, Any] = json.loads(text)
@@ -168,7 +173,7 @@ def _head(content: bytes) -> tuple[str, int]:
 
 
 def sources() -> Iterator[str]:
-    """Yield the sources, and how many of their files are right."""
+    """Yield the lines of a table of sources, with the number of files for each verdict."""
     yield from head("repository", "commit", "files", "different", "right", "wrong", "not read")
     for source in SOURCES:
         blobs = published(source)
@@ -180,7 +185,7 @@ def sources() -> Iterator[str]:
 
 
 def verdicts() -> Iterator[str]:
-    """Yield every file with its verdict; files with the same content have one row."""
+    """Yield the lines of a table of verdicts; files with the same content share a row."""
     sizes = ("time at 1 kB", "time at 1 MB")
     yield from head("file", "collective", "network", "steps", *sizes, "verdict")
     for source in SOURCES:

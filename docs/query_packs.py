@@ -1,4 +1,4 @@
-"""The page of query packs: the form of a file, and every query that comes with starcast."""
+"""Generate queries.md: the format of query files, and the queries that come with starcast."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measure
 from starcast.queries.parameters import KINDS
 from starcast.queries.query import Column
 
-#: Cypher is the wrong tool if it takes more than SLOW seconds and another library is at least
-#: FASTER times faster.
+#: Cypher is the wrong tool for a query if it takes more than `SLOW` seconds, and if another library
+#: is at least `FASTER` times faster.
 SLOW = 1.0
 FASTER = 20.0
 
@@ -96,7 +96,7 @@ notice reports that rows were omitted, and a result that does not fit into memor
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the text of queries.md."""
     types = "\n".join(f"* `{name}`: {kind.expected}" for name, kind in KINDS.items())
     queries = list(load_queries().values())
     parts = [f"{_HEAD}\n{types}\n{_RULES}", *_wrong_tool(queries), *_packs(queries)]
@@ -104,7 +104,7 @@ def page() -> str:
 
 
 def _wrong_tool(queries: list[Query]) -> Iterator[str]:
-    """Yield the section about the measured times."""
+    """Yield the parts of the section about queries for which Cypher is the wrong tool."""
     known = measurements()
     yield "## Measured times, and where Cypher is the wrong tool\n"
     if not known.queries:
@@ -131,7 +131,10 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
 
 
 def faster_library(figures: Figures, timeout: float) -> tuple[str, float] | None:
-    """Return the library that makes Cypher the wrong tool and its speed-up, or None."""
+    """Return the fastest other library or engine, and its speed-up over Cypher.
+
+    Return None unless Cypher is the wrong tool by the rule of `SLOW` and `FASTER`.
+    """
     ours = figures.seconds.get(LARGEST, 0.0)
     ours = timeout if ours is None else ours
     if ours <= SLOW or not figures.others:

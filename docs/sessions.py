@@ -1,12 +1,14 @@
-"""Shell sessions in pages: run the commands as a reader would, and compare or write their outputs.
+"""Run the shell commands in documentation pages, and compare or write their outputs.
 
-In a page, a block ``sh`` holds commands, and a block ``text`` before the next ``sh`` is what they
-print on standard output. The comment ``<!-- exit code N -->`` before a block ``sh`` says that its
-last command fails; its block ``text`` then also has the error. In a block ``text``, ``...`` stands
-for any characters, and on a line of its own for any lines. A block ``python`` or ``toml`` whose
-first line is ``# FOLDER/NAME.py`` is a file of that name; one with ``>>>`` is a Python session.
+A block ``sh`` of a page contains commands. A block ``text`` between this block and the next block
+``sh`` contains the standard output of the commands. If the comment ``<!-- exit code N -->`` is
+above a block ``sh``, the last command of the block fails with this exit code, and the block
+``text`` also contains its error message. In a block ``text``, ``...`` stands for any characters or,
+alone on a line, for any number of lines. If the first line of a block ``python`` or ``toml`` is a
+comment such as ``# FOLDER/NAME.py``, the block is the content of this file. Other blocks ``python``
+are Python sessions.
 
-``make docs`` writes the outputs of these pages; tests compare them.
+``make docs`` writes the outputs into the pages, and tests compare stored with new outputs.
 """
 
 import doctest
@@ -40,9 +42,9 @@ class Block(NamedTuple):
 
     Attributes:
         language: the word after the fence: ``sh``, ``text``, ``python`` or ``toml``.
-        text: its lines, each with its newline.
-        start: where the lines begin in the page.
-        exit_code: the exit code of a block ``sh``.
+        text: the lines of the block, each with its newline.
+        start: the offset in the page at which the lines begin.
+        exit_code: the exit code that the page states for a block; 0 if it states none.
     """
 
     language: str
@@ -52,7 +54,7 @@ class Block(NamedTuple):
 
 
 class SessionError(Exception):
-    """The error for a block of a page that does not do what the page says."""
+    """The commands of a page do not behave as the page says."""
 
 
 def read_blocks(page: str) -> list[Block]:
@@ -76,13 +78,13 @@ def run_page(
         omitted: commands that are not run, each with the reason.
 
     Raises:
-        SessionError: a command ends with another exit code, or a command of `omitted` is not in
-            the page.
+        SessionError: a block ends with another exit code than the page states or is not reached, or
+            an omitted command is not in the page.
     """
     blocks = read_blocks(page)
     commands = {_command(line) for block in blocks for line in block.text.splitlines()}
     if missing := set(omitted) - commands:
-        raise SessionError(f"the page lacks commands that should be omitted: {missing}")
+        raise SessionError(f"these omitted commands are not in the page: {missing}")
     records = folder / ".records"
     records.mkdir()
     script = []
@@ -106,14 +108,14 @@ def run_page(
 
 
 def _command(line: str) -> str:
-    """Return a command line without its comment."""
+    """Return a command line without the comment at its end."""
     return line.partition("  #")[0].strip()
 
 
 def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
     """Return shell code that runs commands and writes their outputs and exit code to files."""
     return [
-        # A failing command ends the session, unless the page announces its exit code.
+        # A failing command ends the session, unless the page states an exit code for the block.
         "set +e" if exit_code else "set -e",
         f"trap 'echo $? > {record}.code' EXIT",
         f"{{ :\n{commands}\n}} > {record}.out 2> {record}.err < /dev/null",
@@ -123,7 +125,7 @@ def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
 
 
 def _filled(page: str, blocks: list[Block], records: Path) -> str:
-    """Return a page in which outdated blocks ``text`` are replaced by the recorded outputs."""
+    """Return a page in which outdated blocks ``text`` are replaced by recorded outputs."""
     output = ""
     parts, end = [], 0
     for number, block in enumerate(blocks):
@@ -136,10 +138,11 @@ def _filled(page: str, blocks: list[Block], records: Path) -> str:
 
 
 def _output(block: Block, record: Path) -> str:
-    """Return the output of a block.
+    """Return the recorded output of a block ``sh``.
 
     Raises:
-        SessionError: the block was not reached, or ended with another exit code.
+        SessionError: the block was not reached, or ended with another exit code than the page
+            states.
     """
     code = record.with_suffix(".code")
     if not code.exists():
@@ -163,7 +166,7 @@ def _matches(expected: str, output: str) -> bool:
 
 
 def run_python(page: str, folder: Path) -> doctest.TestResults:
-    """Run the Python sessions of a page in a folder, as one session."""
+    """Run all Python sessions of a page as a single doctest, in the given folder."""
     sessions = [
         block.text
         for block in read_blocks(page)
@@ -175,9 +178,9 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 
 
 def play_page(page: Path, work: Path) -> str:
-    """Run a page with commands in a folder, and return it with all outputs.
+    """Run the commands of a page in a folder, and return the page with their outputs.
 
-    The servers are started first, as ``make demo`` does.
+    The servers are started before the first command, as ``make demo`` does.
     """
     (work / ".venv").symlink_to(Path(sys.executable).parents[1])
     environment = reader_environment(work)
@@ -191,7 +194,10 @@ def play_page(page: Path, work: Path) -> str:
 
 
 def play_readme(work: Path) -> str:
-    """Run the README in a copy of the tracked files, and return it with the outputs."""
+    """Run the commands of the README, and return the README with their outputs.
+
+    The commands run in a copy of all files of the repository that Git does not ignore.
+    """
     clone = work / "starcast"
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -219,7 +225,7 @@ def work_folder() -> Iterator[Path]:
 
 @contextmanager
 def stopped_servers(starcast: list[str], environment: Mapping[str, str]) -> Iterator[None]:
-    """Stop the servers of a session at its end."""
+    """Stop the servers of a session when the context ends."""
     try:
         yield
     finally:
@@ -228,10 +234,10 @@ def stopped_servers(starcast: list[str], environment: Mapping[str, str]) -> Iter
 
 
 def reader_environment(home: Path) -> dict[str, str]:
-    """Return the environment of a reader with a new home directory.
+    """Return the current environment variables, changed for a new home directory.
 
-    Downloads come from the caches of this user. Settings of starcast, make and virtual
-    environments are removed.
+    Variables of starcast, make, Python and virtual environments are removed, except Java options of
+    Neo4j. The current user's download caches of pip and starcast are used.
     """
     from starcast.support.settings import Settings
 
@@ -246,8 +252,9 @@ def reader_environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": path,
         "PIP_CACHE_DIR": pip.stdout.strip(),
-        # Python compiles the modules that it imports; pip would compile all of numpy and SciPy.
-        "PIP_NO_COMPILE": "0",  # pip inverts this option: 0 means "do not compile"
+        # pip shall not compile all modules of numpy and SciPy, because Python compiles the modules
+        # that it imports. The value is inverted by pip, so 0 means that pip does not compile.
+        "PIP_NO_COMPILE": "0",
         "STARCAST_CACHE": str(Settings.load().cache),
     }
     if options := os.environ.get("STARCAST_NEO4J_JAVA_OPTIONS"):
@@ -256,7 +263,7 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the outputs of the commands into all pages, and the pictures that they draw."""
+    """Run the commands of all pages, and store their outputs and pictures."""
     for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK, PROGRAMS, MACHINES):
         with work_folder() as work:
             page.write_text(play_page(page, work), encoding="utf-8")

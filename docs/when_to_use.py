@@ -1,7 +1,7 @@
-"""The tables of when-to-use-what.md: starcast next to other tools, from the stored measurements.
+"""Compute the tables of when-to-use-what.md, which compare starcast with other tools.
 
-``python -m benchmarks packs --write`` writes `queries/measured.json`, and ``make bench`` writes
-`benchmarks/ratios.jsonl`.
+The measurements are stored in two files. ``python -m benchmarks packs --write`` writes
+`queries/measured.json`, and ``make bench`` writes `benchmarks/ratios.jsonl`.
 """
 
 import json
@@ -31,7 +31,7 @@ ENGINES = {"duckdb": "DuckDB", "ladybug": "Ladybug"}
 
 
 def page() -> str:
-    """Return the page with its tables."""
+    """Return the text of when-to-use-what.md with newly computed tables."""
     return fill_tables(PAGE, Path(__file__).name, TABLES)
 
 

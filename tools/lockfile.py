@@ -1,8 +1,8 @@
-"""Write ``jars.lock`` and ``browser.lock`` of `starcast.embedded.programs`: ``make lock``.
+"""Write the lock files ``jars.lock`` and ``browser.lock`` of `starcast.embedded.programs`.
 
-Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python
-tools/lockfile.py 5.26.30 tests/lts/jars.lock``, the command writes the lock file of another version
-of Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
+Run ``make lock`` once for each new version of Neo4j or Neo4j Browser. The command ``python
+tools/lockfile.py 5.26.30 tests/lts/jars.lock`` writes a lock file for another version of Neo4j. The
+package jgo resolves the dependencies and computes the SHA-256 of every file.
 
 Lock files whose first line names the module ``starcast.embedded.lockfile`` were written before this
 tool was moved here. They were not changed, because a changed lock file makes every installation
@@ -36,8 +36,8 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
     """Return the text of a lock file.
 
     Args:
-        environment: the environment folder that jgo built for the coordinates.
-        requested: the requested coordinates, which are only written to the comment at the top.
+        environment: the folder with the jars that jgo has downloaded.
+        requested: the Maven coordinates for the comment at the top of the lock file.
     """
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
@@ -50,7 +50,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
 
 
 def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
-    """Return a jar's coordinate, by which lines are sorted, and its line in the lock file."""
+    """Return the Maven coordinate of a jar, and its line in the lock file."""
     parts = [entry["artifactId"], entry["version"], entry.get("classifier", "")]
     coordinate = ":".join(filter(None, [entry["groupId"], *parts]))
     size = sizes["-".join(filter(None, parts)) + ".jar"]
@@ -58,7 +58,7 @@ def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
 
 
 def write_lock(requested: Sequence[str], lock: Path) -> None:
-    """Resolve and download the jars for Maven coordinates, and write their lock file."""
+    """Download the jars for the given Maven coordinates, and write their lock file."""
     jgo = programs.load("jgo")
     with tempfile.TemporaryDirectory() as folder:
         environment = jgo.build("+".join(requested), cache_dir=Path(folder), update=True)

@@ -1,4 +1,4 @@
-"""`make prose`: list the texts that contain one of `IDIOMS`. The list is a guide, not a check.
+"""`make prose`: list the texts that contain an idiom of `IDIOMS`. The list is only a guide.
 
 A text is a docstring, a group of comment lines, a string literal of three words or more, a block
 of a Markdown page or a comment line of a Cypher file.
@@ -20,8 +20,8 @@ FOLDERS = (
     *("benchmarks", "migrations", "docs", "queries", "examples", "tools"),
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
 )
-# The evidence of claims is compared byte for byte, so its wording is fixed. This script, the
-# glossary and its decision record quote the idioms.
+# Some texts are not searched. The evidence of claims is compared byte for byte, so its wording is
+# fixed. This script, the glossary and its decision record contain the idioms as examples.
 FIXED_LITERALS = re.compile(r"\bpapers/|(tools/|test_)prose\.py$")
 FIXED_PAGES = re.compile(r"docs/(claims|glossary|decisions/0011-prose-check)\.md$")
 
@@ -50,19 +50,19 @@ IDIOMS = {
     "clause": r"\A(?:What|Whose|Who|Whom|Where|How|Whether)\b(?!.*\?)",
 }
 PATTERNS = {name: re.compile(text, re.IGNORECASE | re.DOTALL) for name, text in IDIOMS.items()}
-CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")  # literals that contain code
+CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")  # beginning of a literal with code
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Text(NamedTuple):
-    """A text, and the line of the file in which it begins."""
+    """A text with its kind, and the number of the line in which it begins."""
 
     line: int
     kind: str
     words: str
 
     def idioms(self) -> list[str]:
-        """Return the idioms in the text, each with its name."""
+        """Return each idiom in the text as a string with its name and its first words."""
         matches = {name: pattern.search(self.words) for name, pattern in PATTERNS.items()}
         flag = self.kind != "docstring" and self.words.startswith("Whether")
         if flag or self.kind in {"string", "page", "header"}:
@@ -92,7 +92,7 @@ def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
 
 def python_texts(nodes: list[ast.AST], *, literals: bool) -> Iterator[Text]:
     """Yield the docstrings and, with `literals`, other string literals that look like prose."""
-    seen = set[int]()  # ids of docstrings and parts of f-strings, which ast.walk visits again
+    seen = set[int]()  # ids of nodes that `ast.walk` visits again: docstrings, parts of f-strings
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if words := ast.get_docstring(node):
@@ -136,7 +136,7 @@ def header_texts(source: str) -> Iterator[Text]:
 
 
 def check(path: Path) -> tuple[int, list[str]]:
-    """Return the number of texts in a file, and its texts with idioms."""
+    """Return the number of texts in a file, and a line for each text that contains an idiom."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         nodes = list(ast.walk(ast.parse(source)))

@@ -1,7 +1,7 @@
 """`make release-check`: build the release twice and check it with third-party tools.
 
 The wheel, the source distribution and the software bill of materials (SBOM) are left in ``dist/``.
-Each check prints a line. The exit code is 1 if a check fails or cannot run on this machine.
+A line is printed for each check. The exit code is 1 if a check fails or cannot be executed.
 """
 
 import json
@@ -16,10 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-#: The tools are installed next to the interpreter that runs this script.
+#: The folder of the Python interpreter that runs this script, in which the tools are installed.
 BIN = Path(sys.executable).parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-#: Commands that a user may run after installation and that need no server.
+#: Commands that must work right after the installation, without servers.
 SMOKE = (
     "--version",
     "forest verify S5 multiple",
@@ -27,7 +27,7 @@ SMOKE = (
     "claims check TS.L5 --no-store",
     "records list",
 )
-#: The extras whose packages are audited and listed in addition to the dependencies.
+#: The extras whose packages are audited and listed, in addition to starcast's dependencies.
 EXTRAS = "embedded,web"
 #: The minimum accepted pyroma rating, out of 10.
 RATING = "9"
@@ -38,7 +38,7 @@ _CONTACT = re.compile(r'^authors = .*email = "(.*?)"', re.MULTILINE)
 
 
 class NotCheckedError(Exception):
-    """A check needs something that is missing on this machine."""
+    """A check cannot be executed, because a program or the network is missing on this machine."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -60,7 +60,10 @@ def built(kind: str) -> Path:
 
 
 def build_twice() -> str:
-    """Build from the checkout and from a copy of its tracked files, and compare the results."""
+    """Build the release from the checkout and from a copy of it, and check that both are equal.
+
+    The copy contains only the files that Git tracks.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy, other = Path(folder, "copy"), Path(folder, "dist")
         for name in filter(None, run("git", "ls-files", "-z").split("\0")):
@@ -79,15 +82,22 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of pyenv's Python of this version, or the version, which uv then looks up."""
-    # uv sees only pyenv's shims, which fail for all versions that are not active.
+    """Return the path of a Python that pyenv has installed, or else the given version.
+
+    The result is an argument for uv, which can find or download a Python by its version.
+    """
+    # uv itself finds only pyenv's shims, which fail for all versions that are not active in pyenv.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = folder.glob(f"{version}.*/bin/python")
     return next(map(str, found), version)
 
 
 def install(version: str, extras: str = "") -> Path:
-    """Return the folder of a new virtual environment with the wheel installed."""
+    """Create a virtual environment, install the wheel in it, and return its folder.
+
+    Raises:
+        NotCheckedError: this Python version is not available.
+    """
     environment = Path(tempfile.mkdtemp(prefix=f"starcast-{version}-"))
     try:
         python = find_python(version)
@@ -96,7 +106,7 @@ def install(version: str, extras: str = "") -> Path:
         shutil.rmtree(environment)
         reason = str(error).strip().splitlines()[-1].strip()
         raise NotCheckedError(
-            f"there is no Python {version}, and none can be installed: {reason}"
+            f"Python {version} is not installed, and uv cannot install it: {reason}"
         ) from None
     wheel = f"{built('.whl')}{extras and f'[{extras}]'}"
     run("uv", "pip", "install", "--quiet", "--system-certs", "--python", environment, wheel)
@@ -104,7 +114,7 @@ def install(version: str, extras: str = "") -> Path:
 
 
 def try_wheel(version: str) -> Callable[[], str]:
-    """Return a check that runs commands of the wheel in an otherwise empty environment."""
+    """Return a check that installs the wheel in a new environment and runs the `SMOKE` commands."""
 
     def check() -> str:
         environment = install(version)
@@ -119,7 +129,10 @@ def try_wheel(version: str) -> Callable[[], str]:
 
 
 def list_components() -> str:
-    """Write a list of an installation's packages next to the wheel, in the CycloneDX format."""
+    """Install the wheel with `EXTRAS`, and write a CycloneDX list of all installed packages.
+
+    The list is the release's SBOM. It is written to the folder of the wheel.
+    """
     environment = install(f"{sys.version_info.major}.{sys.version_info.minor}", EXTRAS)
     sbom = built(".whl").with_suffix(".cdx.json")
     try:
@@ -131,7 +144,7 @@ def list_components() -> str:
 
 
 def audit() -> str:
-    """Look up known vulnerabilities of the listed packages."""
+    """Check that the packages in the SBOM have no known vulnerabilities."""
     components = json.loads(built(".cdx.json").read_text())["components"]
     pins = [
         f"{each['name']}=={each['version']}" for each in components if each["name"] != "starcast"
@@ -152,7 +165,7 @@ def audit() -> str:
 
 
 def check_images() -> str:
-    """Check that all third-party images are named with their digests."""
+    """Check that the Docker files name all third-party images with their digests."""
     files = ((ROOT / name).read_text() for name in ("docker-compose.yml", "Dockerfile"))
     images = [image for text in files for image in _IMAGE.findall(text)]
     tagged = [image for image in images if "@sha256:" not in image]
@@ -166,13 +179,13 @@ def check_images() -> str:
 def check_workflows() -> str:
     """Check the GitHub workflows with actionlint, which is a Go program."""
     if not shutil.which("go"):
-        raise NotCheckedError("actionlint is not built, because Go is not installed")
+        raise NotCheckedError("actionlint cannot be built, because Go is not installed")
     run("go", "run", f"github.com/rhysd/actionlint/cmd/actionlint@{ACTIONLINT}")
     return f"actionlint {ACTIONLINT} finds nothing"
 
 
 def check_contact() -> str:
-    """Check that the authors' address is not a placeholder."""
+    """Check that the authors' e-mail address in pyproject.toml is not a placeholder."""
     (contact,) = _CONTACT.findall((ROOT / "pyproject.toml").read_text())
     if contact.endswith(".example"):
         raise RuntimeError(
@@ -189,7 +202,7 @@ def checks() -> Iterator[tuple[str, Callable[[], str]]]:
     yield "validate-pyproject", lambda: run("validate-pyproject", "pyproject.toml")
     yield "pyroma", lambda: run("pyroma", "--min", RATING, ".") and f"at least {RATING} of 10"
     yield "reuse", lambda: run("reuse", "lint", "--lines")
-    # cffconvert needs an old jsonschema, hence a separate environment.
+    # cffconvert runs in a separate environment, because it needs an old version of jsonschema.
     yield (
         "cffconvert",
         lambda: run("uv", "tool", "run", "--system-certs", "cffconvert", "--validate"),

@@ -14,7 +14,10 @@ _SPLIT = (
 
 
 def upgrade() -> None:
-    """Add the column, and fill it in rows whose segments and algorithm determine the value."""
+    """Add the column ``message_units``, and fill it for runs whose value is known.
+
+    The value is known for complete runs without plug-ins, except runs of the algorithm `forest`.
+    """
     op.execute("alter table run add column message_units bigint")
     op.execute(
         "update run set message_units = segments"  # noqa: S608 - a constant

@@ -13,7 +13,7 @@ _COLLECTIVES = (
 
 
 def upgrade() -> None:
-    """Extend the check constraints that list the collectives."""
+    """Add the new collectives to the check constraints that list the collectives."""
     for table in ("schedule", "run"):
         op.execute(
             f"alter table {table} drop constraint ck_{table}_collective,"

@@ -13,7 +13,7 @@ _COLUMNS = {"topology": ("n", "k", "diameter"), "forest": ("height",), "tree": (
 
 
 def upgrade() -> None:
-    """Change the types of the columns; the view that uses them is recreated after the upgrade."""
+    """Change columns to 32-bit integers; a view that uses them is recreated after the upgrade."""
     op.execute("drop view if exists artifact")
     for table, columns in _COLUMNS.items():
         changes = ", ".join(f"alter column {name} type integer" for name in columns)

@@ -17,7 +17,7 @@ _COLUMNS = {
 
 
 def upgrade() -> None:
-    """Replace the check constraints on specs."""
+    """Replace the check constraints on columns that contain specs."""
     for (table, column), checked in _COLUMNS.items():
         name = f"ck_{table}_{column}"
         op.execute(

@@ -11,7 +11,7 @@ down_revision: str | None = "0015"
 
 
 def upgrade() -> None:
-    """Drop the view; this fails if a view of another program uses it."""
+    """Drop the view ``comparison``; this fails if a view of another program uses it."""
     op.execute("drop view if exists comparison")
 
 

@@ -19,7 +19,7 @@ _STORED = (
 
 
 def upgrade() -> None:
-    """Create the table, and fill it with the numbers of the stored topologies."""
+    """Create the table ``node_key``, and fill it with the numbers of the stored topologies."""
     table = op.create_table(
         "node_key",
         sa.Column("topology", sa.Text(), nullable=False),

@@ -25,7 +25,7 @@ _TABLE = r"""
 
 
 def upgrade() -> None:
-    """Create the table, and allow topologies without a known diameter."""
+    """Create the table ``network``, and allow topologies without a known diameter."""
     op.execute(_TABLE)
     op.execute("create index ix_network_name on network (name)")
     op.execute("alter table topology alter column diameter drop not null")

@@ -8,7 +8,7 @@ down_revision: str | None = "0018"
 
 
 def upgrade() -> None:
-    """Add the column; the packs of older runs are unknown."""
+    """Add the column ``packs``; it is empty for older runs, whose packs are unknown."""
     op.execute(
         "alter table claim_run add column packs jsonb not null default '{}'"
         " constraint ck_claim_run_packs check (jsonb_typeof(packs) = 'object')"

@@ -8,7 +8,7 @@ down_revision: str | None = "0020"
 
 
 def upgrade() -> None:
-    """Add the column, and include it in the unique key of runs."""
+    """Add the column ``root`` to the table ``run``, and include it in the unique key of runs."""
     op.execute(
         "alter table run add column root text"
         " constraint ck_run_root check (root ~ '^([A-Za-z0-9_.]{1,40}|#[0-9]{1,18})$'),"

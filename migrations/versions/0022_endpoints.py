@@ -8,7 +8,7 @@ down_revision: str | None = "0021"
 
 
 def upgrade() -> None:
-    """Add the column; all nodes of earlier topologies were endpoints."""
+    """Add the column ``endpoints``; in topologies stored so far, all nodes are endpoints."""
     op.execute(
         """
         alter table topology add endpoints bigint;

@@ -27,10 +27,10 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, the largest height of Tseng & Sheu's multiple spanning trees.
+    """Return the largest height of Tseng & Sheu's multiple spanning trees.
 
-    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. D_n is the diameter of S_n,
-    and g the largest proper divisor of n.
+    The height is D_n + n + g - 2, the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. Here
+    D_n is the diameter of S_n, and g is the largest proper divisor of n.
     """
     # Testing divisors below 64 suffices: a huge n is always a power of two, and any other n is
     # small, because its topology is built.
@@ -94,7 +94,8 @@ def full_necklaces(n: int) -> int:
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
+    # On S_2, the necklace of the identity 12 is subtracted.
+    return int(free) // (n - 1) - (n == 2)
 
 
 def rule_9_steps(n: int) -> Number:
@@ -153,10 +154,9 @@ def smallest_branch(n: int) -> Number:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of Rule 9's alltoall, divided by ceil(t_n/(n-1)).
+    """Return the number of steps of Rule 9's alltoall, divided by a lower bound for any alltoall.
 
-    The divisor is a lower bound on the number of steps of any alltoall; t_n is the sum of all
-    distances from a node.
+    The lower bound is ceil(t_n/(n-1)), where t_n is the sum of all distances from a node.
     """
     return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
 
@@ -334,7 +334,7 @@ class Parameters(NamedTuple):
     def time_of(self, execution: Execution) -> NDArray[Any]:
         """Return the execution's time at each point of the grid.
 
-        Each step takes as long as the largest packet that is sent in it.
+        The time of a step is the time to send the largest packet of the step.
         """
         return self.time(execution.steps, execution.share)
 
@@ -356,10 +356,10 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return sample pairs (T_s, b) for which times are compared with orders of growth.
+    """Return sample pairs of a start-up time T_s and a transmission time b = m T_c.
 
-    T_s is the time of a start-up, and b = m T_c the transmission time of the message. The pairs are
-    (1, n^i 4^j) and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
+    For these pairs, times are compared with orders of growth. The pairs (T_s, b) are (1, n^i 4^j)
+    and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
     """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
@@ -368,7 +368,8 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
+# The results are cached, because the check at each size needs the same results for huge n.
+@lru_cache(maxsize=1024)
 def greatest_quotient(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

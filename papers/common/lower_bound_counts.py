@@ -236,11 +236,17 @@ def check_not_beaten(
 def check_times(
     check: ClaimCheck, schedules: Iterable[Schedule], start_ups: int, share: Number
 ) -> None:
-    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
+    """Check that no schedule takes less time than a lower bound.
 
-    T_s is the time of a start-up, and m T_c the transmission time of a message of m bytes.
-    ``start_ups`` is the minimum number of consecutive start-ups. ``share`` is the minimum number of
-    messages that some link must carry (a fraction if messages are split among links).
+    For the start-up time T_s and messages of m bytes, which have the transmission time m T_c, the
+    bound is max{``start_ups`` T_s, ``share`` m T_c}.
+
+    Args:
+        check: records the results.
+        schedules: the schedules to compare with the bound.
+        start_ups: the minimum number of consecutive start-ups.
+        share: the minimum number of messages that some link must carry (a fraction if messages are
+            split among links).
     """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)
@@ -390,8 +396,8 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    In each step, all nodes send over the same port. At any time, the exclusive or of source and
-    destination is the same for all units on their way.
+    In each step, all nodes send over the same port. All units that are in transit at a time have
+    the same exclusive or of source and destination.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -489,8 +495,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. Every tree serves the destinations in the
-    order of the first tree, with rotated labels.
+    Each tree carries one unit of a source at a time. All trees serve the destinations in the same
+    order, except that the labels are rotated like the trees.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

@@ -172,7 +172,8 @@ def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) 
     check.order(what, partial(_greatest, quotient, amounts))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
+# The results are cached, because the check at each size needs the same results for huge n.
+@lru_cache(maxsize=1024)
 def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
 

@@ -125,9 +125,9 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
-    Generators are the nodes with symbol 1 in position 2 or, in necklaces whose nodes start with 1,
-    the nodes with the smallest cycle of symbol 2. The necklace of the identity 12..n has no
-    generator, because symbol 2 is in no cycle of 12..n.
+    Generators are the nodes with symbol 1 in position 2. In a necklace whose nodes start with 1,
+    they are the nodes whose cycle from symbol 2 on is the lexicographically smallest. The necklace
+    of the identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()
@@ -186,7 +186,7 @@ def branches(parent: Ranks, root: int) -> Ranks:
 
 
 def positions(rows: Perms) -> NDArray[np.int64]:
-    """Return the position (from 1) of every symbol in each node, int64 ``[n, nodes]``.
+    """Return the position (from 1) of every symbol in each node's label, int64 ``[n, nodes]``.
 
     The row with index s contains the positions of symbol s+1.
     """

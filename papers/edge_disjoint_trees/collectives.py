@@ -69,9 +69,10 @@ long_broadcasts = executions(
 
 @checks("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
-    """Check that pipelined broadcasts of M messages along shortest-path trees take M + D - 1 steps.
+    """Check the number of steps of pipelined broadcasts along shortest-path trees.
 
-    D is the diameter. In a pipelined broadcast, the messages follow one another down the tree.
+    In a pipelined broadcast, the messages follow one another down the tree. For M messages on a
+    graph of diameter D, the broadcast must take M + D - 1 steps.
     """
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
@@ -162,10 +163,10 @@ def lower_bound(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
-    """Check that a broadcast of M messages along EDT takes at most ceil(M/(n-1)) + D + 3 steps.
+    """Check the number of steps of broadcasts along the n-1 edge-disjoint trees EDT.
 
-    D is the diameter, and EDT are n-1 edge-disjoint trees. The identity broadcasts 1 to 2n
-    messages, and other sources n messages.
+    For M messages on a graph of diameter D, it must be at most ceil(M/(n-1)) + D + 3. The identity
+    broadcasts 1 to 2n messages, and other sources broadcast n messages.
     """
     n = check.n
     for broadcast in broadcasts(check):
@@ -185,10 +186,10 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Check that many messages are broadcast n-1 times as fast along EDT as along one tree.
+    """Check that n-1 edge-disjoint trees broadcast many messages n-1 times as fast as one tree.
 
-    EDT are n-1 edge-disjoint trees. For n-1 more messages, one tree must take n-1 times as many
-    additional steps as EDT. With more and more messages, the ratio of the total steps tends to this
+    For n-1 more messages, one tree must take n-1 times as many additional steps as the
+    edge-disjoint trees EDT. With more and more messages, the ratio of the total steps tends to this
     ratio.
     """
     for messages in range(1, 2 * check.n):
@@ -246,10 +247,10 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Check whether a broadcast along EDT takes only as many steps as the lower bound, as stated.
+    """Check whether broadcasts along the edge-disjoint trees EDT attain a lower bound on steps.
 
-    EDT are n-1 edge-disjoint trees. The bound is ceil(M/(n-1)) + D - 1, for M messages and the
-    diameter D. In fact, the broadcast takes two more steps for odd n, and three more for even n.
+    The bound is ceil(M/(n-1)) + D - 1, for M messages on a graph of diameter D. In fact, the
+    broadcast takes two more steps for odd n, and three more for even n.
     """
     n = check.n
     instead = check.correction()
@@ -392,10 +393,10 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that in a scatter along EDT, each link of the source carries M(n!-1) messages.
+    """Check how many messages a scatter sends over each link of the source.
 
-    M is the number of messages per node, and EDT are n-1 edge-disjoint trees. Each of these links
-    carries one copy of every message, so the scatter takes at least M(n!-1) steps.
+    The scatter uses the n-1 edge-disjoint trees EDT. For M messages per node, each of these links
+    must carry one copy of every message. So the scatter takes at least M(n!-1) steps.
     """
     schedule = scatter.schedule
     root = schedule.root
@@ -420,9 +421,9 @@ def _levels_by_distances(n: int) -> Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check that scatters along the trees EDT take M(n-1) times `level_sum` transmissions.
+    """Check the number of transmissions of scatters along the n-1 edge-disjoint trees EDT.
 
-    M is the number of messages per node. Also check that the number of transmissions grows like
+    For M messages per node, it must be M(n-1) times `level_sum`. Also check that it grows like
     M(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     for scatter in scatters(check):
@@ -435,10 +436,10 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along EDT never send two messages over a directed link in a step.
+    """Check that alltoalls along the trees EDT send at most one message per directed link and step.
 
-    EDT are n-1 edge-disjoint trees. Also check the order of messages. The destinations that a tree
-    serves must be the rotations of those that the previous tree serves, in the same order.
+    Also check the order of the messages. The destinations that a tree serves must be the rotations
+    of those that the previous tree serves, in the same order.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
@@ -455,10 +456,11 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check that alltoalls of M messages per node pair along EDT take M times `level_sum` steps.
+    """Check the number of steps of alltoalls along the n-1 edge-disjoint trees EDT.
 
-    Also check that the number of steps beyond M(n!-1) has at most the order of M t_n, where t_n is
-    the sum of all distances from a node.
+    For M messages per pair of nodes, it must be M times `level_sum`. Also check that the number of
+    steps beyond M(n!-1) has at most the order of M t_n, where t_n is the sum of all distances from
+    a node.
     """
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
@@ -469,9 +471,9 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that alltoalls along the trees EDT take M n!(n-1) times `level_sum` transmissions.
+    """Check the number of transmissions of alltoalls along the n-1 edge-disjoint trees EDT.
 
-    M is the number of messages per pair of nodes. Also check that the number of transmissions has
+    For M messages per pair of nodes, it must be M n!(n-1) times `level_sum`. Also check that it has
     the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))

@@ -29,8 +29,8 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-#: If there are at most this many pairs of faults, all pairs are tried. Otherwise, and for larger
-#: sets of faults, half as many sets are drawn at random.
+#: If there are at most `_MAX_SETS` pairs of faults, all pairs are tried. Otherwise, and for sets of
+#: three or more faults, `_MAX_SETS` / 2 sets are drawn at random.
 _MAX_SETS = 3_000
 
 
@@ -298,9 +298,10 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages in x copies takes at most ceil(Mx/(n-1)) + D + 3 steps.
+    """Check the number of steps of broadcasts in copies along the edge-disjoint trees EDT.
 
-    D is the diameter. The broadcast uses the edge-disjoint trees EDT.
+    For M messages in x copies each, on a graph of diameter D, it must be at most ceil(Mx/(n-1)) + D
+    + 3.
     """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps

@@ -307,10 +307,10 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node to children, including one that starts with 1.
+    """Return the dimensions of `children_outside_s1`, and dimensions to children that start with 1.
 
-    These are the dimensions of `children_outside_s1` and, except for neighbours of the identity,
-    the dimension k, which leads to a node that starts with 1; k is the position of symbol 1.
+    A node that does not start with 1 has such a child across dimension k, where k is the position
+    of symbol 1, unless the node is a neighbour of the identity.
     """
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)

@@ -41,9 +41,10 @@ def n_log_n(n: int) -> Number:
 
 
 def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
-    """Return ceil(units/degree) + D - 1, a lower bound on the steps of a broadcast.
+    """Return a lower bound on the steps of a broadcast of several units.
 
-    D is the diameter. The last of the units leaves the source in step ceil(units/degree) or later.
+    On a network of diameter D, the bound is ceil(units/degree) + D - 1. The last of the units
+    leaves the source in step ceil(units/degree) or later.
     """
     return least_steps(units, counts.links) + counts.far - 1
 

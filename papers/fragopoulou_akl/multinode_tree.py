@@ -49,12 +49,11 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """A node of N_k1, the first necklace at distance k, and the type v of its link to its parent.
+    """A node of the first necklace at distance k, and the type v of the node's link to its parent.
 
-    A necklace is an orbit of the rotation R, and the type of a link is its dimension.
-
-    The necklace's other nodes are the rotations of this node, and the types of the links to their
-    parents are the rotations of v.
+    A necklace is an orbit of the rotation R, and the type of a link is its dimension. The paper
+    calls the first necklace N_k1. Its other nodes are the rotations of this node, and the types of
+    their links to their parents are the rotations of v.
     """
 
     node: int
@@ -384,9 +383,9 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 @cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of nodes at each of the distances 2, 3, .., K-1 from 12..n.
+    """Return the numbers of nodes at the distances from 12..n that are between 1 and the diameter.
 
-    K is the diameter.
+    The distances 1 and the diameter itself are excluded.
     """
     return check.profile()[2:-1]
 
@@ -404,9 +403,10 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check whether at least 2(n-1) nodes are at each distance 2, .., K-1; K is the diameter.
+    """Check whether at least 2(n-1) nodes are at each distance between 1 and the diameter.
 
-    In fact, S_3 has fewer nodes at distance 2.
+    Distances are counted from 12..n, and 1 and the diameter are excluded. In fact, S_3 has fewer
+    nodes at distance 2.
     """
     n = check.n
     counts = inner_profile(check)
@@ -417,10 +417,11 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 
 
 def listed_nodes(check: ClaimCheck, last: int) -> int:
-    """Count the nodes at distance K-1 on the necklaces that Appendix B lists; K is the diameter.
+    """Count nodes of certain necklaces whose distance from 12..n is the diameter minus 1.
 
-    Each of these necklaces consists of the rotations of a node with the following cycles: one cycle
-    of the symbols 1..last in any order, and cycles of two consecutive symbols above ``last``.
+    Appendix B lists these necklaces. Each of them consists of the rotations of a node with the
+    following cycles: one cycle of the symbols 1..last in any order, and cycles of two consecutive
+    symbols above ``last``.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -430,10 +431,11 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
-    """Check whether at least (l-1)!(n-1) nodes are at distance K-1 from 12..n; K is the diameter.
+    """Check the number of nodes whose distance from 12..n is the diameter minus 1.
 
-    Here l is 4 for even n, and 3 for odd n. The necklaces of `listed_nodes` alone must have that
-    many nodes at this distance. In fact, for n = l there are only half as many.
+    The paper states that there are at least (l-1)!(n-1) such nodes, where l is 4 for even n, and 3
+    for odd n. The necklaces of `listed_nodes` alone must have that many nodes at this distance. In
+    fact, for n = l there are only half as many.
 
     Args:
         check: records the results.
@@ -459,9 +461,9 @@ check_rows(
 
 @checks("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
-    """Check whether at least n-1 nodes at distance K-1 start with 1 if n is odd, as stated.
+    """Check whether n-1 or more nodes at the second largest distance start with 1, for odd n.
 
-    K is the diameter. In fact, no such node of S_3 starts with 1.
+    Distances are counted from 12..n. In fact, no such node of S_3 starts with 1.
     """
     n = check.n
     before_last = check.distances() == diameter(n) - 1

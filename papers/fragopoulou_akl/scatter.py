@@ -61,7 +61,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return about four of the check's sample roots, as roots of scatters."""
+    """Return a few of the check's sample roots, from which scatters are executed."""
     roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
@@ -159,9 +159,10 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over balanced trees take ceil((n!-1)/(n-1)) steps and t_n transmissions.
+    """Check scatters over balanced trees, at several roots.
 
-    t_n is the sum of all distances from a node. Several roots are tried.
+    A scatter must take ceil((n!-1)/(n-1)) steps. Its number of transmissions must be t_n, the sum
+    of all distances from a node.
     """
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
@@ -186,10 +187,11 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 
 @checks("FA.R8", given=one_port_scatters)
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check that a one-port scatter by rule 8 takes n!-1 steps and t_n transmissions.
+    """Check a one-port scatter by rule 8.
 
-    t_n is the sum of all distances from a node. Also check the order of messages: one subtree after
-    the other, the farthest nodes of a subtree first.
+    It must take n!-1 steps and t_n transmissions, where t_n is the sum of all distances from a
+    node. Messages must leave in the order of rule 8: for one subtree after the other, and for the
+    farthest nodes of each subtree first.
     """
     schedule, forest = scatter
     check_furthest_first(check, schedule, forest, in_turn=True)
@@ -264,9 +266,9 @@ def amounts(check: ClaimCheck) -> tuple[int, ...]:
 
 @checks("FA.M.balanced", memory=SCATTERS)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps.
+    """Check the number of steps of a scatter of M messages per node over a single balanced tree.
 
-    M is the number of messages per node.
+    The number must be M ceil((n!-1)/(n-1)).
     """
     forest = check.forest("balanced")
     for messages in amounts(check):
@@ -302,9 +304,9 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check that scatters over the perfectly balanced trees take ceil(M(n!-1)/(n-1)) steps.
+    """Check the number of steps of scatters over the perfectly balanced trees of Definition 15.
 
-    Definition 15 defines the trees. M is the number of messages per node, a multiple of n-1. Also
+    For M messages per node, where M is a multiple of n-1, it must be ceil(M(n!-1)/(n-1)). Also
     check that all trees that contain a node carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
@@ -372,8 +374,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading `shortest` covers only trees of shortest paths, so schedules with more
-            # transmissions, such as schedules along edge-disjoint trees, are excluded.
+            # `shortest` is another reading of the claim, about shortest-path trees only. Schedules
+            # along other trees, which have more transmissions, are therefore excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
@@ -471,9 +473,9 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("FA.R9.transmissions", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that the alltoall of rule 9 takes n! t_n transmissions.
+    """Check the number of transmissions of rule 9's alltoall.
 
-    t_n is the sum of all distances from a node.
+    It must be n! t_n, where t_n is the sum of all distances from a node.
     """
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
@@ -536,11 +538,11 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check how many steps and transmissions the alltoall of rule 10 takes.
+    """Check the numbers of steps and transmissions of rule 10's alltoall.
 
-    For M messages per pair of nodes, where M is a multiple of n-1, the alltoall must be valid and
-    take ceil(M t_n/(n-1)) steps and M n! t_n transmissions. t_n is the sum of all distances from a
-    node.
+    Let M, a multiple of n-1, be the number of messages per pair of nodes, and t_n the sum of all
+    distances from a node. The alltoall must be valid, and take ceil(M t_n/(n-1)) steps and M n! t_n
+    transmissions.
     """
     n = check.n
     # Rule 10 is defined only for multiples of n-1.
@@ -554,10 +556,10 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=_ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that the one-port alltoall takes t_n steps and n! t_n transmissions.
+    """Check the numbers of steps and transmissions of the one-port alltoall.
 
-    t_n is the sum of all distances from a node. In each step, exactly one message of every source
-    must cross a link.
+    They must be t_n and n! t_n, where t_n is the sum of all distances from a node. In each step,
+    exactly one message of every source must cross a link.
     """
     schedule, simulation = exchange
     what = "messages on their way from a source in a step"
@@ -570,9 +572,9 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.open", memory=_ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
-    """Check that the alltoall `exact` is valid and takes ceil(t_n/(n-1)) steps.
+    """Check that the alltoall `exact` is valid, and check its number of steps.
 
-    t_n is the sum of all distances from a node.
+    The number must be ceil(t_n/(n-1)), where t_n is the sum of all distances from a node.
     """
     schedule = check.schedule("alltoall", "exact")
     check_conflict_free(check, schedule)

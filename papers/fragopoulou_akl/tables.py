@@ -87,22 +87,26 @@ def shared_others(n: int, messages: int = 1) -> int:
 
 
 def distances(n: int, messages: int = 1) -> int:
-    """Return M t_n, where t_n is the sum of all distances from a node, and M is ``messages``."""
+    """Return M t_n, the sum of all distances from a node, times M.
+
+    M is the number of messages per node, ``messages``.
+    """
     return messages * int(distance_sum(n))
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, where n! t_n is the sum of distances over all ordered pairs of nodes.
+    """Return M n! t_n, the sum of the distances of all ordered node pairs, times M.
 
-    M is the number of messages per pair, ``messages``.
+    M is the number of messages per pair, ``messages``, and t_n the sum of all distances from one
+    node.
     """
     return int(factorial(n)) * distances(n, messages)
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node.
+    """Return ceil(M t_n/(n-1)), the transmissions per link if n-1 links share M t_n transmissions.
 
-    M is the number of messages per pair of nodes, ``messages``.
+    M is the number of messages per pair of nodes, and t_n the sum of all distances from a node.
     """
     return ceil_div(distances(n, messages), n - 1)
 
@@ -275,9 +279,10 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check that the steps of Rule 9's alltoall are the sum of the necklaces' distances from 12..n.
+    """Check the number of steps of Rule 9's alltoall.
 
-    A necklace is an orbit of the rotation R; all its nodes have the same distance from 12..n.
+    It must be the sum of the necklaces' distances from 12..n. A necklace is an orbit of the
+    rotation R; all its nodes have the same distance from 12..n.
 
     Returns:
         The schedule of Rule 9.
@@ -366,10 +371,11 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 
 @checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
-    """Check whether the other cells of Table 6 have the same order on S_n and on the hypercube.
+    """Check whether the cells of Table 6 without a stated factor have one order on both networks.
 
-    The other cells are those for which the paper states no factor between the two networks. In
-    fact, the orders for the steps of a one-port alltoall differ by the factor log n.
+    The networks are S_n and the hypercube. The paper states a factor between the orders of the two
+    networks only for some cells. In fact, the orders for the steps of a one-port alltoall differ by
+    the factor log n.
     """
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")

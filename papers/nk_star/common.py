@@ -39,8 +39,8 @@ from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diame
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
-    Symbol s in a position leads to the position s-1, in which s belongs. An internal cycle leads
-    back to its start; an external chain ends at a symbol beyond k.
+    A position with symbol s leads to position s-1, where s is in the identity. An internal cycle
+    leads back to its start; an external chain ends at a symbol beyond k.
 
     Attributes:
         end: the symbol beyond k at which the chain of each position ends, int64 ``[nodes, k]``; 0
@@ -235,9 +235,9 @@ class Broadcast:
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the sum of all steps' largest packets with p segments, as a multiple of m.
+        """Return the sum of all steps' largest packets, divided by the message size.
 
-        p is the number of segments per tree, and m the size of the message.
+        The argument ``p`` is the number of segments per tree.
         """
         executed = len(self.packets)
         if p <= executed:
@@ -410,9 +410,9 @@ def bytes_formula(n: int, k: int) -> Number:
 
 
 def optimal_bytes(n: int, k: int) -> Number:
-    """Return (N-1)/(n-1), the coefficient of m T_c in the all-port bound of Lemma 2.
+    """Return the coefficient of m T_c in the all-port bound of Lemma 2.
 
-    N is the number of nodes.
+    For a graph of N nodes, it is (N-1)/(n-1).
     """
     return divide(arrangements(n, k) - 1, n - 1)
 
@@ -443,7 +443,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, an upper bound on the height of the spanning trees MT; D is the diameter."""
+    """Return twice the diameter, an upper bound on the height of the spanning trees MT."""
     return 2 * nk_diameter(n, k)
 
 
@@ -486,11 +486,11 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether the trees MT contain the links w -> v that a proof states to be in them.
+    """Return whether the n-1 spanning trees MT contain the links w -> v that a proof describes.
 
-    MT are n-1 spanning trees. The proof is in the source comment above this function. There is one
-    entry per link and tree. It is True if port k+s leads from w to v and the tree contains the
-    link.
+    The proof is in the source comment above this function. There is one entry for each link and
+    each tree that contains it according to the proof. The entry is True if port k+s leads from w to
+    v and the tree contains the link.
 
     Returns:
         bool ``[pairs of link and tree]``.

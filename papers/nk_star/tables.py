@@ -26,7 +26,10 @@ from .common import MANY_TREES, ONE_TREE, height_bound
 
 
 def stated_height(n: int, k: int) -> int:
-    """Return 2D-1, the stated height of the spanning trees MT; D is the diameter."""
+    """Return 2D-1, the height that the paper states for the spanning trees MT.
+
+    Here D is the diameter of the graph.
+    """
     return 2 * nk_diameter(n, k) - 1
 
 
@@ -49,11 +52,11 @@ def register_cells(
 
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
-    """Check that a broadcast of m bytes in p segments on the tree SP takes D+p-1 slots.
+    """Check the slots of broadcasts on the shortest-path tree SP.
 
-    SP is a shortest-path tree. In each slot, packets of m/p bytes are sent; D is the diameter. A
-    one-port broadcast must take at most n-1 times as many steps and bytes, and at least (n-1)m
-    bytes.
+    For a message of m bytes in p segments, on a graph of diameter D, a broadcast must take D+p-1
+    slots, with packets of m/p bytes. A one-port broadcast must take at most n-1 times as many steps
+    and bytes, and at least (n-1)m bytes.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -100,9 +103,9 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the tree SP, for all T_s and T_c.
+    """Check the order of growth of the broadcast time on the shortest-path tree SP.
 
-    SP is a shortest-path tree.
+    The order must hold for all T_s and T_c.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -118,14 +121,14 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # the checks of all sizes need the same values for huge n
+# The results are cached, because the check at each size needs the same results for huge n.
+@cache
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the time on the shortest-path tree SP and a stated order.
+    """Return the largest quotient of a broadcast time and a stated order of growth.
 
-    The time is that of a broadcast with the best integer number of segments and ``slot`` steps per
-    slot. The stated order is
-    slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)); D is the diameter. The maximum is
-    over sample values of T_s and m T_c.
+    The broadcast uses the shortest-path tree SP, with the best integer number of segments and
+    ``slot`` steps per slot. On a graph of diameter D, the stated order is slot (D T_s + share m T_c
+    + 2 sqrt(share m (D-1) T_s T_c)). The maximum is over sample values of T_s and m T_c.
     """
     diameter = nk_diameter(n, k)
 
@@ -149,9 +152,10 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check that a broadcast on the trees MT takes h+p-1 slots, for p = 1 and 2 segments per tree.
+    """Check the slots of broadcasts on the n-1 spanning trees MT.
 
-    MT are n-1 spanning trees. Their largest height h must be at most 2D; D is the diameter.
+    With p = 1 and 2 segments per tree, a broadcast must take h+p-1 slots, where h is the largest
+    height of the trees. This height must be at most twice the diameter.
     """
     n, k = check.n_and_k
     height = common.greatest_height(check, MANY_TREES)
@@ -212,10 +216,9 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
-    """Check whether one-port broadcasts on the trees MT take O(m T_c) transmission time, as stated.
+    """Check whether one-port broadcasts on the spanning trees MT transmit O(m) bytes, as stated.
 
-    MT are n-1 spanning trees, and m is the size of the message. All numbers of segments are
-    considered.
+    The message has m bytes. All numbers of segments are considered.
     """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
@@ -314,9 +317,9 @@ class TableLine:
 
 
 def one_port_height(n: int, k: int) -> Number:
-    """Return (n-1)(2D-1), the stated one-port start-ups on the spanning trees MT.
+    """Return (n-1)(2D-1), the one-port start-ups that the paper states for the spanning trees MT.
 
-    D is the diameter.
+    Here D is the diameter of the graph.
     """
     return (n - 1) * stated_height(n, k)
 
@@ -334,9 +337,10 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the tree heights and link loads that determine the times in a row of Table 2.
 
-    `common` describes the trees. The height of SP must be the diameter D, that of MT at most 2D. In
-    the all-port model, the bytes must be at most m times `common.bytes_formula`. In the one-port
-    model, they must be (N-1)m, with at most n-1 start-ups per level; N is the number of nodes.
+    Let D be the diameter, and N the number of nodes. The height of the shortest-path tree SP must
+    be D, and that of the spanning trees MT at most 2D. In the all-port model, the bytes must be at
+    most m times `common.bytes_formula`. In the one-port model, they must be (N-1)m, with at most
+    n-1 start-ups per level.
     """
     n, k = check.n_and_k
     loads = common.class_loads(check, line.trees)

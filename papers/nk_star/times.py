@@ -27,7 +27,8 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: The compared quantity in findings about more segments than were executed.
+#: Name of a quantity in recorded evidence. It determines the bytes of broadcasts with more segments
+#: than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -123,8 +124,9 @@ def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline, for each number of segments.
 
-    With the best integer number of segments, the broadcast must take at most the start-ups of one
-    slot longer than the pipeline with its best number of segments, which may be a fraction.
+    Also compare the shortest times. The pipeline may have any positive real number of segments,
+    and the broadcast any integer number. The broadcast's shortest time may be longer than that of
+    the pipeline by at most the time of the start-ups in one slot.
     """
     # Both times are linear in T_s and in m T_c, so if the bound holds for these pairs, it holds for
     # all T_s and m T_c.
@@ -142,10 +144,10 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
 
 @checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether an all-port broadcast on the tree SP takes at most the time of Theorem 2.
+    """Check whether all-port broadcasts on the shortest-path tree SP take at most Theorem 2's time.
 
-    SP is a shortest-path tree. The broadcast has the best integer number of segments, and
-    `_stated_times` returns the stated time.
+    The broadcast has the best integer number of segments. `_stated_times` returns the theorem's
+    time.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -158,20 +160,20 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the sums of the largest packets of a broadcast on SP, for each number p of segments.
+    """Return the sums of the largest packets of broadcasts on the shortest-path tree SP.
 
-    SP is a shortest-path tree, and D the diameter. Each sum is (D+p-1)/p times the message size m,
-    because packets of m/p bytes are sent in D+p-1 steps.
+    There is one sum for each number p of segments. On a graph of diameter D, it is (D+p-1)/p times
+    the message size m, because packets of m/p bytes are sent in D+p-1 steps.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
 @checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether a one-port broadcast on the tree SP takes at most the time of Theorem 3.
+    """Check whether one-port broadcasts on the shortest-path tree SP take at most Theorem 3's time.
 
-    SP is a shortest-path tree. The broadcast has the best integer number of segments, and
-    `_stated_times` returns the stated time.
+    The broadcast has the best integer number of segments. `_stated_times` returns the theorem's
+    time.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -185,10 +187,10 @@ def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=common.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether an all-port broadcast on the trees MT takes at most the time of Theorem 8.
+    """Check whether all-port broadcasts on the n-1 spanning trees MT take at most Theorem 8's time.
 
-    MT are n-1 spanning trees. The broadcast has the best integer number of segments, and
-    `_stated_times` returns the stated time.
+    The broadcast has the best integer number of segments. `_stated_times` returns the theorem's
+    time.
     """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
@@ -203,10 +205,10 @@ def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=common.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether a one-port broadcast on the trees MT takes at most the time of Theorem 9.
+    """Check whether one-port broadcasts on the n-1 spanning trees MT take at most Theorem 9's time.
 
-    MT are n-1 spanning trees. The broadcast has the best integer number of segments, and
-    `_stated_times` returns the stated time.
+    The broadcast has the best integer number of segments. `_stated_times` returns the theorem's
+    time.
     """
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
@@ -218,10 +220,10 @@ def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether the bytes of an all-port broadcast on SP have the order of Lemma 1's bound.
+    """Check whether the bytes of all-port broadcasts have the order of Lemma 1's bound, m/(n-1).
 
-    The bytes are the sum of the largest packets of all steps. SP is a shortest-path tree, and the
-    bound is m/(n-1) bytes. In fact, the sum is at least m bytes.
+    The broadcasts use the shortest-path tree SP. Their bytes are the sum of the largest packets of
+    all steps. In fact, this sum is at least m, the size of the message.
     """
     diameter = nk_diameter(*check.n_and_k)
     p = broadcast.segments
@@ -236,10 +238,10 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 @checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
-    """Check whether the bytes of a one-port broadcast on SP have the order of Lemma 1's bound.
+    """Check whether the bytes of one-port broadcasts have the order of Lemma 1's bound, m.
 
-    The bytes are the sum of the largest packets of all steps. SP is a shortest-path tree, and the
-    bound is m bytes. In fact, the sum is at least (n-1)m bytes.
+    The broadcasts use the shortest-path tree SP. Their bytes are the sum of the largest packets of
+    all steps. In fact, this sum is at least n-1 times m, the size of the message.
     """
     n = check.n
     schedule = broadcast.schedule
@@ -255,7 +257,8 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 # Sections 5 and 8: allgather (all-to-all broadcast) on the tree SP and the trees MT
 
 
-#: Maximum number of rows, counted over all sources, up to which MT is also executed.
+#: Maximum number of rows, counted over all sources, of an allgather on the trees MT that is
+#: executed.
 _MAX_ROWS = 100_000
 
 # These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). The order
@@ -266,10 +269,9 @@ one_port = executions("allgather", ONE_TREE, ports="one")
 
 @checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Check whether an allgather consists of N-1 broadcasts, as stated.
+    """Check whether an allgather on a graph of N nodes consists of N-1 broadcasts, as stated.
 
-    N is the number of nodes. In fact, the allgather has N times as many transmissions as a
-    broadcast.
+    In fact, the allgather has N times as many transmissions as a broadcast.
     """
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
@@ -281,18 +283,18 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("NK.T4.startup", given=all_port, memory=common.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the allgather on the shortest-path tree SP takes D steps; D is the diameter."""
+    """Check that the allgather on the shortest-path tree SP takes as many steps as the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
 @checks("NK.T4.even", memory=common.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """Check whether all directed links have the same load in each step of the allgather on SP.
+    """Check whether an allgather loads all directed links equally in each step, as stated.
 
-    SP is a shortest-path tree. The load of each link in `common.dimension_change_allgather` is
-    compared with the mean load. In fact, only links of the same class (see `common.link_classes`)
-    have the same load.
+    The allgather is `common.dimension_change_allgather`, on the shortest-path tree SP. The load of
+    each link is compared with the mean load. In fact, only links of the same class have the same
+    load; see `common.link_classes`.
     """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
@@ -334,10 +336,10 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Check whether the allgather time on the tree SP is D T_s + m(N-1)/(n-1) T_c, as stated.
+    """Check whether the allgather on the shortest-path tree SP takes the stated time.
 
-    D is the diameter, N the number of nodes, and SP a shortest-path tree. In fact, the stated time
-    is attained only for k = 1 and k = n-1.
+    On a graph of N nodes and diameter D, the stated time is D T_s + m(N-1)/(n-1) T_c. In fact, this
+    time is attained only for k = 1 and k = n-1.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -366,9 +368,9 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the allgather time on the shortest-path tree SP is O(D T_s + m(N-1)/(n-1) T_c).
+    """Check the order of growth of the allgather time on the shortest-path tree SP.
 
-    D is the diameter and N the number of nodes.
+    On a graph of N nodes and diameter D, the time must be O(D T_s + m(N-1)/(n-1) T_c).
     """
     _check_bytes_and_height(check)
 
@@ -381,9 +383,9 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
 
 @checks("NK.opt-allgather")
 def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
-    """Check that the all-port allgather on SP takes O(m(N-1)/(n-1)) bytes, the bound of Lemma 2.
+    """Check that the bytes of the all-port allgather have the order of Lemma 2's bound.
 
-    N is the number of nodes, and SP a shortest-path tree.
+    The allgather uses the shortest-path tree SP. On a graph of N nodes, the bound is m(N-1)/(n-1).
     """
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
@@ -392,9 +394,9 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather time on the tree SP is at most n(n-1)D T_s + (N-1)m T_c.
+    """Check the time of the one-port allgather on the shortest-path tree SP.
 
-    D is the diameter, N the number of nodes, and SP a shortest-path tree.
+    On a graph of N nodes and diameter D, it must be at most n(n-1)D T_s + (N-1)m T_c.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
@@ -408,9 +410,9 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.opt-allgather-oneport", given=one_port, memory=common.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather on the tree SP takes (N-1)m bytes, the bound of Lemma 2.
+    """Check that the bytes of the one-port allgather are equal to Lemma 2's bound.
 
-    N is the number of nodes, and SP a shortest-path tree.
+    The allgather uses the shortest-path tree SP. On a graph of N nodes, the bound is (N-1)m.
     """
     schedule = allgather.schedule
     share = allgather.share
@@ -443,9 +445,9 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the all-port allgather time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
+    """Check whether the all-port allgather on the spanning trees MT takes at most the stated time.
 
-    D is the diameter, N the number of nodes, and MT are n-1 spanning trees.
+    On a graph of N nodes and diameter D, the stated time is (2D-1)T_s + m(N-1)/(n-1) T_c.
     """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
@@ -463,9 +465,9 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check whether the one-port allgather time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
+    """Check whether the one-port allgather on the spanning trees MT takes at most the stated time.
 
-    D is the diameter, N the number of nodes, and MT are n-1 spanning trees.
+    On a graph of N nodes and diameter D, the stated time is (n-1)(2D-1)T_s + (N-1)m T_c.
     """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
@@ -482,7 +484,10 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.S9-allport", memory=common.ALLGATHERS)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
-    """Check that the all-port allgather has fewer start-ups on the tree SP than on the trees MT."""
+    """Check that the all-port allgather takes fewer start-ups on one tree than on n-1 trees.
+
+    The trees are the shortest-path tree SP and the n-1 spanning trees MT.
+    """
     what = "start-ups on one tree"
     one = common.greatest_height(check, ONE_TREE)
     many = common.greatest_height(check, MANY_TREES)
@@ -494,9 +499,10 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port allgather has more start-ups on the tree SP than on the trees MT.
+    """Check whether the one-port allgather takes more start-ups on one tree than on n-1 trees.
 
-    In fact, it has fewer start-ups on SP. `common` describes the trees.
+    The trees are the shortest-path tree SP and the n-1 spanning trees MT. In fact, the allgather
+    takes fewer start-ups on SP.
     """
     one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = common.last_sub_slot(check, class_loads(check, MANY_TREES))

@@ -101,10 +101,10 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether all pairs of nodes whose levels in SP differ by at most 1 are adjacent.
+    """Check whether nodes are adjacent if their levels in a tree differ by at most 1.
 
-    SP is a shortest-path tree. In fact, only the converse holds, that the levels of adjacent nodes
-    differ by at most 1.
+    The tree is the shortest-path tree SP. In fact, only the converse is true: the levels of
+    adjacent nodes differ by at most 1.
     """
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
@@ -288,7 +288,7 @@ def _exchange(
 
 @checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
-    """Check whether S_{n,k} has (n-1)(N-1) links, as stated, where N is the number of nodes.
+    """Check whether S_{n,k} with N nodes has (n-1)(N-1) links, as stated.
 
     In fact, S_{n,k} has N(n-1) directed links, and half as many undirected links.
     """
@@ -387,9 +387,10 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 
 @checks("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
-    """Check that the path from R_i(Id) to Id in the tree SP(R_i(Id)) has k to D links.
+    """Check the lengths of the paths from the shifted roots R_i(Id) to Id, for i = 1..n-1.
 
-    D is the diameter, and R_i(Id) the shifted root of this shortest-path tree, for i = 1..n-1.
+    Each path is in the shortest-path tree SP(R_i(Id)). Its length must be at least k and at most
+    the diameter.
     """
     n, k = check.n_and_k
     lengths = path_lengths(check)

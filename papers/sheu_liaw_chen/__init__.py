@@ -130,9 +130,9 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: ClosedForm, order: ClosedForm, n: int) -> Number:
-    """Return the largest quotient of a stream's steps and a stated order of growth, over several M.
+    """Return the largest quotient of a stream's steps and a stated order of growth.
 
-    M is the number of messages: 1, 2, powers of n, and a far larger number.
+    The maximum is over several numbers of messages: 1, 2, powers of n, and a far larger number.
     """
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
     # M would be enough, but powers of n between them are tried as well.

@@ -143,9 +143,10 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 2, an allgather, takes D_n T_s + (n!-1)/(n-1) m T_c on the greedy tree.
+    """Check the time of the allgather of Algorithm 2 on the greedy tree.
 
-    D_n is the diameter. The one-port time is n-1 times as long.
+    On a star graph of diameter D_n, the all-port time must be D_n T_s + (n!-1)/(n-1) m T_c. The
+    one-port time must be n-1 times as long.
     """
     n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
@@ -280,7 +281,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the allgather of Algorithm 2 ends in step D_n, where D_n is the diameter.
+    """Check that the allgather of Algorithm 2 takes as many steps as the diameter.
 
     Also check the sum of the largest packets of all steps and, up to S_6, the number of segments
     over each link.
@@ -308,10 +309,17 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
-    """Check that an allgather takes the time c h T_s + c m (n!-1)/(n-1) T_c.
+    """Check the time of an allgather along trees.
 
-    The argument ``height`` is h, the height of the tree, and ``slots`` is c, the number of steps
-    per level: 1 in the all-port model, n-1 in the one-port model.
+    The time must be c h T_s + c m (n!-1)/(n-1) T_c. Here h is the height of the trees, and c is the
+    number of steps per level.
+
+    Args:
+        check: records the results.
+        schedule: the schedule of the allgather.
+        simulation: its simulation.
+        height: h, the height of the trees.
+        slots: c, which is 1 in the all-port model and n-1 in the one-port model.
     """
     # Steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
@@ -334,10 +342,10 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port allgather of Algorithm 2 takes (n-1) D_n sub-slots.
+    """Check the number of sub-slots of the one-port allgather of Algorithm 2.
 
-    D_n is the diameter. All rows of a sub-slot must cross the same dimension. Also check the
-    allgather's time.
+    The number must be n-1 times the diameter. All rows of a sub-slot must cross the same dimension.
+    Also check the allgather's time.
     """
     n = check.n
     schedule = allgather.schedule

@@ -40,35 +40,37 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [16], with the time (2n-4+p)(T_s + b/p).
+    """Return the pipeline of Sheu et al. [16].
 
-    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    With start-up time T_s, transmission time b of the message and p segments, it takes the time
+    (2n-4+p)(T_s + b/p).
     """
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of Day [7], with the time (D_n-1+p)(T_s + b/p).
+    """Return the pipeline of Day [7].
 
-    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
-    D_n is the diameter.
+    On a star graph of diameter D_n, with start-up time T_s, transmission time b of the message and
+    p segments, it takes the time (D_n-1+p)(T_s + b/p).
     """
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p).
+    """Return the pipeline of Sheu et al. [17].
 
-    T_s is the start-up time, b the transmission time of the message, and p the number of segments.
+    With start-up time T_s, transmission time b of the message and p segments, it takes the time
+    ((p-1) log2 n + n log2 n)(T_s + b/p).
     """
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 1, with the time (h+p-1)(T_s + 2b/(p(n-1))).
+    """Return the pipeline of Theorem 1.
 
-    Equation (3) states the time, and Lemma 5 the height h. T_s is the start-up time, b the
-    transmission time of the message, and p the number of segments per tree.
+    With start-up time T_s, transmission time b of the message and p segments per tree, it takes the
+    time (h+p-1)(T_s + 2b/(p(n-1))) by equation (3). Lemma 5 states the height h.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -127,17 +129,19 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the all-port bound of Lemma 1 on broadcasts, max{D_n T_s, b/(n-1)}.
+    """Return the all-port bound of Lemma 1 on the time of broadcasts.
 
-    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    For the diameter D_n, the start-up time T_s and the transmission time b of the message, it is
+    max{D_n T_s, b/(n-1)}.
     """
     return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the one-port bound of Lemma 1 on broadcasts, max{D_n T_s, ceil(log2 n!) T_s, b}.
+    """Return the one-port bound of Lemma 1 on the time of broadcasts.
 
-    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
+    For the diameter D_n, the start-up time T_s and the transmission time b of the message, it is
+    max{D_n T_s, ceil(log2 n!) T_s, b}.
     """
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
@@ -356,13 +360,14 @@ def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
 
 
 def short_necklaces_squared(n: int) -> Number:
-    """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
+    """Return the square of an upper bound on the number of nodes in short necklaces.
 
-    A necklace is an orbit of the rotation R; it is short if it has fewer than n-1 nodes. Each of
-    its nodes then commutes, as a permutation, with a power of R. A power of order L >= 2 has
-    g = (n-1)/L cycles and leaves one symbol unchanged, and L^g g! nodes commute with the power. The
-    number L^g g! is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are
-    fewer than n-1 such powers, so fewer than (n-1) sqrt(n!) nodes are in short necklaces.
+    The square is (n-1)^2 n!. A necklace is an orbit of the rotation R; it is short if it has fewer
+    than n-1 nodes. Each of its nodes then commutes, as a permutation, with a power of R. A power of
+    order L >= 2 has g = (n-1)/L cycles and leaves one symbol unchanged, and L^g g! nodes commute
+    with the power. The number L^g g! is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <=
+    sqrt(n!). There are fewer than n-1 such powers, so fewer than (n-1) sqrt(n!) nodes are in short
+    necklaces.
     """
     return (n - 1) ** 2 * factorial(n)
 
@@ -411,7 +416,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check that the allgather on the necklace tree takes D_n steps, where D_n is the diameter.
+    """Check that the allgather on the necklace tree takes as many steps as the diameter.
 
     Also check the stated order of growth.
     """
@@ -442,8 +447,8 @@ def necklace_transmission(check: ClaimCheck) -> None:
 def necklace_time(check: ClaimCheck) -> None:
     """Check whether the allgather on the necklace tree takes the stated time.
 
-    The stated time is D_n T_s + (n!-1)/(n-1) m T_c, where D_n is the diameter. The tree is executed
-    level by level. In fact, the transmission time is longer than stated.
+    On a star graph of diameter D_n, the stated time is D_n T_s + (n!-1)/(n-1) m T_c. The tree is
+    executed level by level. In fact, the transmission time is longer than stated.
     """
     steps, carried = run_by_level(check, "necklace")
     observed = SMALL.time(steps, carried)

@@ -78,10 +78,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check equation (3) of the paper, the time of Algorithm 1 in slots of fixed length.
-
-    Algorithm 1 is a broadcast.
-    """
+    """Check equation (3), the time of a broadcast by Algorithm 1 in slots of fixed length."""
     h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -222,9 +219,9 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
     """Check the correction of Theorem 1 or 2.
 
     Let q be the positive real number of segments that minimizes the pipeline's time. With p =
-    ceil(q) segments, the time must exceed the stated time by at most the start-ups of one slot. An
-    integer p must attain the stated time if and only if q is an integer. If T_s is large compared
-    with m T_c, the start-ups alone must take longer than the stated time.
+    ceil(q) segments, the time must exceed the stated time by at most c T_s, where c is the number
+    of start-ups per slot. An integer p must attain the stated time if and only if q is an integer.
+    If T_s is large compared with m T_c, the start-ups alone must take longer than the stated time.
     """
     correction = check.correction()
     ceilings = []

@@ -248,15 +248,15 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
     row = greedy_ports(check, goal)
     parent = check.parents(row)
     levels = tree_levels(parent, goal)
-    parent[path.nodes[-2]] = -1  # cuts the branch off from the root
+    parent[path.nodes[-2]] = -1  # Cut the branch off from the root.
     return int(levels[tree_levels(parent, goal) >= 0].max())
 
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the largest height of the spanning trees L-hat is from D_n + n - 1 to 2 D_n.
+    """Check the largest height of the n-1 spanning trees L-hat.
 
-    D_n is the diameter.
+    On a star graph of diameter D_n, it must be at least D_n + n - 1 and at most 2 D_n.
     """
     what = "greatest height of the trees L̂"
     height = max(heights(forest))

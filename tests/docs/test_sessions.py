@@ -177,5 +177,5 @@ def test_outputs_on_a_page_are_updated_where_they_differ(work: Path) -> None:
     )
     updated = page.replace("old", "# a.py\nprint(1)")
     assert sessions.run_page(page, work, SHELL, {}) == updated
-    with pytest.raises(SessionError, match="the page lacks commands"):
+    with pytest.raises(SessionError, match="omitted commands are not in the page"):
         sessions.run_page("```sh\ntrue\n```\n", work, {}, {"false": "it fails"})

@@ -265,7 +265,10 @@ def test_a_unit_has_at_most_256_receivers_over_switches(tmp_path: Path, collecti
     if is_scatter:
         assert simulate(read(made, tmp_path, collective, spec)).complete
     else:
-        with refused("sends unit 0 to rank 257, the 257th receiver over switches", exit_code=7):
+        with refused(
+            "sends unit 0 to rank 257, but a unit can have at most 256 receivers over switches",
+            exit_code=7,
+        ):
             read(made, tmp_path, collective, spec)
 
 

@@ -1,18 +1,24 @@
-"""Mutation test: of the mutants that the sweep detects, measure the share that `make test` detects.
+"""Mutation test: compare how many mutants the quick tests and the full tests detect.
 
-The sweep is the long test run before a release (`make sweep`). Every mutant is one small change of
-service/starcast or papers (mutations.py), applied to a copy of HEAD and never to the checkout. Each
-copy has its own servers, which are kept between mutants.
+The quick tests are those of `make test`. The sweep (`make sweep`) is the long test run before a
+release. A mutant is a copy of HEAD with one small change in service/starcast or papers. The
+checkout is never changed. Each copy has its own servers, which are kept between mutants.
 
-A mutant is first tested with the quick tests that execute the changed statement (or any line of the
-file, if the import executes the statement), known from one run with coverage, and with the tests in
-modules that import the mutated module. If all pass, the modules of these tests, and test modules
-with a similar name, run with all cases of the sweep. If a test fails in this run, all quick tests
-run: a mutant counts against `make test` only if all quick tests pass. A failing test must pass
-without the mutation; otherwise the servers are recreated and the mutant is tried again.
+A mutant is tested in three stages:
 
-The journal has one line per mutant. A later run with the same seed and commit continues it. If no
-test can detect a surviving mutant, its result may be changed to "equivalent" by a manual edit.
+1. The quick tests that execute the changed statement run, and the quick tests in modules that
+   import the mutated module. If the statement is executed by the import, the quick tests that
+   execute any line of the file run. The executed lines are known from an earlier run with coverage.
+2. If all these tests pass, their modules and the test modules with similar names run with all cases
+   of the sweep.
+3. If a test fails in the sweep, all quick tests run. The mutant counts as detected by the sweep
+   alone only if all of them pass.
+
+A failing test must pass without the mutation. Otherwise the servers are recreated, and the mutant
+is tried again.
+
+The journal has one line per mutant, and a later run with the same seed and commit continues it. If
+no test can detect a surviving mutant, a manual edit may change its result to "equivalent".
 
 Usage: python -m tools.mutants [--mutants N] [--seed SEED] [--jobs N] [--tests PATH ...]
 
@@ -40,18 +46,20 @@ from tools.mutants.mutations import AREAS, ROOT, SOURCES, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
-SHARE = 0.9  # of the mutants that the sweep detects, the share that `make test` must detect
+SHARE = 0.9  # the fraction of all detected mutants that `make test` must detect
 ATTEMPTS = 5
-#: The possible results of a mutant: detected by `make test`, only by the sweep or by no test;
-#: unclear, because tests fail even without the mutation; equivalent to the source (manual edit).
+#: The possible results of a mutant. It is detected by `make test`, only by the sweep, or by no
+#: test. It is "unclear" if tests also fail without the mutation. A manual edit marks a mutant that
+#: no test can detect as "equivalent".
 RESULTS = ("test", "sweep", "survived", "unclear", "equivalent")
 FOUND = RESULTS[:2]
 
 
 def judge(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, str]:
-    """Return a mutation's result ("test", "sweep", "survived" or "unclear"), and the failing test.
+    """Test a mutation; return its result, "test", "sweep", "survived" or "unclear", and a text.
 
-    If no single test failed, the second value describes how the test run ended, or is empty.
+    The text is the id of a failing test. If no test failed, it describes how the test run ended, or
+    is empty.
     """
     for _ in range(ATTEMPTS):
         found_by, run = _try(copy, tests, mutation, sweep_limit)
@@ -91,9 +99,8 @@ def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tu
         dropped=tests.broken,
         limit=sweep_limit,
     )
-    if (
-        sweep.result != "failure"
-    ):  # a time-out proves nothing: a sweep may take as long without the mutation
+    # A time-out is not a detection, because a sweep may take as long without the mutation.
+    if sweep.result != "failure":
         return "survived", sweep
     run = run_quick(everything)
     return ("test", run) if run.result else ("sweep", sweep)
@@ -113,7 +120,7 @@ def _run_quick(copy: Copy, tests: Tests, mutation: Mutation, selected: list[str]
 
 
 def _run_folders(copy: Copy, modules: Iterable[str], options: list[str], **rest: Any) -> Run:
-    """Run each test folder in a separate process, as `make test` does, until one fails."""
+    """Run the test modules of each folder in a separate process, until a process fails."""
     modules = unique(modules)
     for folder in unique(map(folder_of, modules)):
         run = copy.run([m for m in modules if folder_of(m) == folder], options, **rest)
@@ -128,7 +135,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 class Journal:
-    """The journal of one seed and commit, and the mutations still to be tried.
+    """The results of one seed and commit, and the mutations that have not been tried.
 
     All threads share one journal.
     """
@@ -145,7 +152,10 @@ class Journal:
             self.entries = [entry for entry in entries if self._key.items() <= entry.items()]
 
     def next(self) -> tuple[int, Mutation] | None:
-        """Return the next mutation and its number; None if enough mutants were detected."""
+        """Return the next mutation and its number.
+
+        Return None if enough mutants were detected, or if no mutation is left.
+        """
         with self._lock:
             tried = {entry["number"] for entry in self.entries}
             if sum(entry["result"] in FOUND for entry in self.entries) >= self._wanted:
@@ -153,7 +163,7 @@ class Journal:
             return next(((n, mutation) for n, mutation in self._mutations if n not in tried), None)
 
     def add(self, number: int, mutation: Mutation, result: str, test: str, seconds: float) -> None:
-        """Write and print the result of a mutation."""
+        """Append the result of a mutation to the journal, and print it."""
         before, after = mutation.quote((ROOT / mutation.file).read_bytes())
         entry = {**self._key, "number": number, "area": area(mutation.file)}
         entry |= {"file": mutation.file, "line": mutation.line, "operator": mutation.operator}
@@ -167,7 +177,10 @@ class Journal:
 
 
 def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
-    """Return a table of the results per area, and the share that `make test` detected."""
+    """Return the lines of a table of results per area, and the quality of the quick tests.
+
+    The quality is the fraction of all detected mutants that `make test` detected.
+    """
     counts = Counter((entry["area"], entry["result"]) for entry in entries)
     lines = [f"{'':12}" + "".join(f"{name:>12}" for name in RESULTS)]
     for name in AREAS:
@@ -191,7 +204,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # under root, a system user runs the servers
+        folder.chmod(0o755)  # readable, because root runs the servers as another user
         copies = [Copy(folder / str(number), commit) for number in range(options.jobs)]
         pool = ThreadPoolExecutor(options.jobs)
         try:
@@ -234,7 +247,7 @@ def _work(copy: Copy, tests: Tests, journal: Journal, options: argparse.Namespac
 
 
 def _finish(work: list[Future[None]]) -> None:
-    """Wait for threads, and raise the first error at once."""
+    """Wait until all threads end, or until a thread raises an error, and raise this error."""
     wait(work, return_when="FIRST_EXCEPTION")
     for future in work:
         if future.done():
@@ -242,7 +255,7 @@ def _finish(work: list[Future[None]]) -> None:
 
 
 def _stop(pool: ThreadPoolExecutor, copies: list[Copy]) -> None:
-    """End all threads and their processes."""
+    """End all threads and their processes, and remove the servers of all copies."""
     Copy.stopping.set()
     for copy in copies:
         copy.end_processes()

@@ -1,7 +1,6 @@
 """Mutations of the source: small changes that tests should detect, such as < instead of <=.
 
-`Finder` finds the mutations of one file. `draw` yields those of all files in an order that a seed
-determines.
+`Finder` finds the mutations of one file. `draw` yields the mutations of all files in random order.
 """
 
 import ast
@@ -17,7 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("service/starcast", "papers")
-#: The packages of each area; files that are in none of them (the papers) belong to the first area.
+#: The packages of each area. Files outside these packages, such as those in papers, belong to the
+#: first area.
 PACKAGES = {
     "mathematics": "topologies trees collectives costs search records claims catalogue",
     "judges": "judges",
@@ -25,7 +25,7 @@ PACKAGES = {
     "doors": "cli lab web comparison drawing formats",
 }
 AREAS = tuple(PACKAGES)
-#: Pattern of each operator, and the operator that replaces it.
+#: For each operator, its pattern in the source and the operator that replaces it.
 TURNED = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -55,7 +55,8 @@ TURNED = {
 SKIPPED_BLOCKS = {"TYPE_CHECKING", "__name__"}
 LOGS = {"log", "logging", "warnings"}
 
-Change = tuple[str, tuple[int, int], str]  # name of the operator, replaced range, new text
+#: A change of the source: the kind of change, the range of replaced bytes, and the new text.
+Change = tuple[str, tuple[int, int], str]
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Mutation:
         return before.decode(), after.decode()
 
     def is_valid(self, source: bytes) -> bool:
-        """Return whether the mutated source is valid Python and differs in more than layout."""
+        """Return whether the mutated source is valid Python with a different syntax tree."""
         try:
             return ast.dump(ast.parse(self.apply(source))) != ast.dump(ast.parse(source))
         except SyntaxError:
@@ -102,10 +103,11 @@ class Mutation:
 
 
 class Finder:
-    """A search for the mutations of a source file.
+    """Finds the mutations of a source file.
 
-    Skipped: docstrings, annotations, decorators, f-strings (whose parts have no exact position),
-    dunder names, help texts, logging, `strict=` of zip, and blocks for type checkers or scripts.
+    The following code is not mutated: docstrings, annotations, decorators, f-strings (whose parts
+    have no exact position), assignments to dunder names, help texts, logging, arguments `strict=`,
+    and blocks for type checkers or scripts.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -124,8 +126,8 @@ class Finder:
 
         Args:
             node: any node.
-            lines: first and last line of the node's statement, without lines of inner statements;
-                of the file, if the node is in no function.
+            lines: first and last line of the node's statement, without lines of inner statements.
+                If the node is in no function, these are the first and last line of the file.
             function: the innermost function that contains the node, if any.
         """
         if function and isinstance(node, ast.stmt):
@@ -142,7 +144,10 @@ class Finder:
             yield from self._visit(child, lines, function)
 
     def _changes(self, node: ast.AST, *, is_bool: bool) -> Iterator[Change]:
-        """Yield the changes of one node."""
+        """Yield the changes of a node itself, without those of its children.
+
+        The flag ``is_bool`` states whether the node is in a function that returns a Boolean.
+        """
         match node:
             case ast.Compare(left=left, ops=operators, comparators=operands):
                 for operator, before, behind in zip(
@@ -209,7 +214,7 @@ def _is_logging(node: ast.AST) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterable[ast.AST]:
-    """Return the children of a node to mutate, without annotations, f-strings and logging."""
+    """Return those children of a node that may be mutated; see `Finder`."""
     match node:
         case ast.FunctionDef(args=args, body=body) | ast.AsyncFunctionDef(args=args, body=body):
             return [*args.defaults, *filter(None, args.kw_defaults), *body]
@@ -237,7 +242,10 @@ def area(file: str) -> str:
 
 
 def draw(root: Path, seed: int) -> Iterator[Mutation]:
-    """Yield valid mutations in random order: areas take turns, operators are drawn uniformly."""
+    """Yield all valid mutations in an order that the seed determines.
+
+    The areas take turns. Within an area, the kind of change is drawn first, then the mutation.
+    """
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     pools: dict[str, dict[str, list[Mutation]]] = {name: defaultdict(list) for name in AREAS}
     for path in sorted(path for each in SOURCES for path in (root / each).rglob("*.py")):

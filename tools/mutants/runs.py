@@ -1,4 +1,7 @@
-"""Test runs of mutants: a copy of HEAD with its own servers, and the pytest hooks in it."""
+"""Run tests on mutants, in copies of HEAD that have their own servers.
+
+The module is also a pytest plug-in, whose hooks select the tests and report the results.
+"""
 
 import json
 import math
@@ -19,14 +22,16 @@ from tools.mutants.mutations import ROOT, Mutation
 
 #: Test folders whose tests need no servers.
 WITHOUT_SERVERS = ("tests/unit/", "tests/claims/")
-#: Environment variables: the folder of a copy, and a mark on all processes of its test runs.
+#: Environment variables of test processes. The first has the path of the copy's folder. The second
+#: has the same value, and marks the processes that `Copy.end_processes` kills.
 FOLDER = "MUTANTS_FOLDER"
 MARK = "MUTANTS_RUN"
 
 
-@pytest.hookimpl(trylast=True)  # runs after the hook that samples the cases for `make test`
+# The hook runs last, after the hook that samples the cases for `make test`.
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Drop and sort tests according to the run's selection (a pytest hook in test processes)."""
+    """Drop and sort tests as the file ``selection.json`` specifies (a pytest hook)."""
     selection = json.loads((Path(os.environ[FOLDER]) / "selection.json").read_text())
     ranks = {name: rank for rank, name in enumerate(selection["first"])}
 
@@ -73,7 +78,13 @@ def module_of(test: str) -> str:
 
 
 class Run(NamedTuple):
-    """The outcome of one pytest process; `result` is empty if no test failed."""
+    """The outcome of one or more pytest processes.
+
+    Attributes:
+        result: "failure", "time-out", or "" if no test failed.
+        failed: the ids of failed tests; if no test failed, only the test that ran last.
+        seconds: the duration of each test, by id.
+    """
 
     result: str
     failed: list[str]
@@ -83,10 +94,11 @@ class Run(NamedTuple):
 class Copy:
     """A copy of HEAD with its own servers, which runs one pytest process at a time."""
 
-    stopping = threading.Event()  # set at the end: from then on, no copy starts a process
+    #: Once this event is set, no copy starts a process.
+    stopping = threading.Event()
 
     def __init__(self, folder: Path, commit: str) -> None:
-        folder.mkdir(mode=0o755)  # under root, a system user runs the servers
+        folder.mkdir(mode=0o755)  # readable, because root runs the servers as another user
         self.folder = folder
         self.root = folder / "copy"
         self.home = folder / "home"
@@ -120,6 +132,9 @@ class Copy:
             only: whether only the tests in ``first`` run.
             dropped: tests that do not run.
             limit: time limit in seconds.
+
+        Raises:
+            InterruptedError: `stopping` is set.
         """
         modules = list(modules)
         needs_servers = not all(f"{module}/".startswith(WITHOUT_SERVERS) for module in modules)
@@ -153,7 +168,7 @@ class Copy:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            # If a mutant exhausts memory, the kernel kills these tests and no other process.
+            # If a mutant exhausts the memory, the kernel should kill this process, not another one.
             with suppress(OSError):
                 Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
             deadline = time.monotonic() + limit
@@ -179,7 +194,10 @@ class Copy:
         return run if run.failed else run._replace(failed=[test])
 
     def end_processes(self) -> None:
-        """Kill a run's processes, known by an environment variable or their working directory."""
+        """Kill all processes of the copy's test runs.
+
+        The processes are recognized by an environment variable or by their working directory.
+        """
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 is_marked = process.environ().get(MARK) == str(self.folder)
@@ -218,8 +236,8 @@ class Copy:
     def _mutate(self, mutation: Mutation) -> None:
         path = self.root / mutation.file
         path.write_bytes(mutation.apply(path.read_bytes()))
-        # Python recognises a changed module by its size and modification time in seconds, which two
-        # mutants could share. No other version of the file has this time.
+        # Python recognizes a changed module by its size and modification time in seconds. Two
+        # mutants could have the same size and time, so each mutant gets a different time.
         moment = 10**9 + mutation.begin
         os.utime(path, (moment, moment))
 

@@ -1,4 +1,4 @@
-"""The quick tests, and the selection of the tests that concern a mutation."""
+"""Select the quick tests and test modules that may detect a mutation."""
 
 import ast
 import json
@@ -13,7 +13,12 @@ from tools.mutants.runs import WITHOUT_SERVERS, Copy, module_of
 
 
 class Tests:
-    """The quick tests, the lines they execute, and the test modules that concern a mutation."""
+    """The quick tests, with the lines that they execute and the modules that they import.
+
+    Attributes:
+        seconds: the duration of each quick test, by id.
+        broken: the ids of tests that fail without a mutation.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -24,7 +29,7 @@ class Tests:
         self.broken: set[str] = set()
 
     def measure(self, copy: Copy, path: str) -> None:
-        """Run the quick tests of a folder with coverage, unless an earlier run has done so."""
+        """Run the quick tests in a folder with coverage, or load the result of an earlier run."""
         stem = self._folder / path.replace("/", "-").removesuffix(".py")
         report = stem.with_suffix(".json")
         if not report.exists():
@@ -46,10 +51,11 @@ class Tests:
         self.broken.update(failed)
 
     def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
-        """Return the quick tests that execute a line of a mutation's statement, sorted.
+        """Return two sorted lists of quick tests that may detect a mutation.
 
-        If the set-up of a test executes the line, the second list has all other tests of its
-        folder: they might use the same fixture, which is set up only for the first test.
+        The first list has the tests that execute a line of the mutated statement. If the line is
+        executed while a test is set up, the second list has all other tests of the test's folder.
+        They may use the same fixture, which is set up only once.
         """
         contexts = set[str]()
         for data in self._coverage:
@@ -66,7 +72,7 @@ class Tests:
     def related(self, mutation: Mutation, *, by_name: bool) -> list[str]:
         """Return the test modules that import the mutated module.
 
-        With ``by_name``, modules whose name contains that of the mutated module are included.
+        With ``by_name``, also return test modules whose name contains that of the mutated module.
         """
         # Tests import modules of the papers from the package `starcast_papers`.
         file = re.sub("^papers/", "starcast_papers/", mutation.file.removeprefix("service/"))
@@ -80,11 +86,11 @@ class Tests:
         ]
 
     def of_modules(self, modules: list[str]) -> list[str]:
-        """Return the quick tests in test modules, sorted."""
+        """Return the quick tests in the given test modules, sorted."""
         return self.sort({test for test in self.seconds if module_of(test) in modules})
 
     def sort(self, tests: set[str]) -> list[str]:
-        """Sort tests: those without servers first, then by the duration of their module."""
+        """Sort tests by the duration of their module; tests that need no servers come first."""
         totals: defaultdict[str, float] = defaultdict(float)
         for test in tests:
             totals[module_of(test)] += self.seconds[test]

@@ -332,7 +332,8 @@ def substar_points(n: int, length: int) -> Points:
 #: Up to this number of nodes, each level is a single row in an order with few crossings.
 _SINGLE_ROWS = 256
 _BAND_SWEEPS = 8
-_ASPECT = 1.6  # ratio of width to height
+#: Intended ratio of the width to the height of a drawing with several rows per level.
+_ASPECT = 1.6
 
 
 def place_on_levels(topology: Topology, root: int | str = 0) -> NDArray[np.float64]:

@@ -316,7 +316,7 @@ class Subgraph:
         title: the title of the drawing.
         subtitle: a line below the title.
         nodes: the ranks of the nodes without repetition, in order of first occurrence in the rows.
-        links: the number of rows in which each link occurs, by link; each end of a link is in
+        links: for each link, the number of rows in which it occurs; each end of a link is in
             ``nodes`` or is the source.
         source: the node from which levels are counted, if any; it is always drawn.
     """

@@ -29,8 +29,8 @@ BLACK = "#000000"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", BLACK)
 _DASHES = ("", "6 3", "2 2")
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
-#: The colour of idle links; and the colour of nodes, shaded by their number of units, and of links
-#: whose width shows their load.
+#: `LINE` is the colour of idle links. `ACCENT` is the colour of nodes that are shaded by their
+#: number of units, and of links whose width shows their load.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
 #: Width of a character in pixels; labels have a font of 12 pixels.

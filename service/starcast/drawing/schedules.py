@@ -190,7 +190,10 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a phrase that states whose units a symmetric schedule counts; else an empty string."""
+    """Return the end of the phrase about the number of units, such as " of one source".
+
+    The result is empty for a schedule that is not symmetric.
+    """
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"

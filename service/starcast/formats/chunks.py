@@ -1,6 +1,6 @@
-"""Execute schedule files of other tools with unit numbers instead of data.
+"""Execute MSCCL XML files and MSCCL++ plans with unit numbers instead of data.
 
-MSCCL XML and MSCCL++ plans are programs: thread blocks that copy, send and add chunks of buffers.
+These files contain programs for thread blocks, which copy, send and add chunks of buffers.
 Executing them finds the unit of each send, and checks that each operation waits for the chunks that
 it reads and overwrites. In a reduction, each chunk also records the ranks whose contributions it
 contains, so contributions that are lost or counted twice are detected.
@@ -93,8 +93,7 @@ class RunningBlock:
     """A thread block during execution.
 
     Attributes:
-        block: the thread block, with its `rank` and `steps` (operations); messages contain
-            `str(block)`.
+        block: the thread block in the file; it has the attributes `rank` and `steps` (operations).
         number: the index of the thread block in `Knowledge.ended`.
         now: the `Knowledge` of the thread block before its next operation.
         done: the number of executed operations, which is the index of the next operation.
@@ -315,7 +314,8 @@ class ChunkExecution:
 
         Raises:
             InputError: sender and receiver are not linked, or exchange partial sums over switches.
-            LimitError: the file sends too many units, or one to too many receivers over switches.
+            LimitError: the file sends too many units, or sends a unit over switches to too many
+                receivers.
         """
         path = self._find_path(*ends)
         which = f"to rank {ends[1]}" if ends[0] == run.block.rank else f"from rank {ends[0]}"
@@ -330,7 +330,8 @@ class ChunkExecution:
                 tree = receivers.setdefault(ends[1], len(receivers))
                 if tree > np.iinfo(DTYPES["tree"]).max:
                     raise LimitError(
-                        f"{run} sends unit {unit} {which}, the {tree + 1}th receiver over switches",
+                        f"{run} sends unit {unit} {which}, but a unit can have at most {tree} "
+                        "receivers over switches",
                         hint="use a network in which GPUs are linked, or fewer GPUs",
                     )
             combine = int(ranks != self._complete)
@@ -402,9 +403,9 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: the write replaces another unit, or repeats the write that replaced it,
-                and the thread block has not waited for all thread blocks that use the replaced
-                unit.
+            RejectedError: the write replaces another unit, and the thread block has not waited for
+                all thread blocks that use the replaced unit. This also applies to a second write of
+                the new unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
@@ -417,7 +418,7 @@ class ChunkExecution:
                 )
             if chunk is None or not is_copy:
                 if chunk is not None:
-                    chunk.replaced = None  # only one previous content is needed
+                    chunk.replaced = None  # Only the last replaced content is needed.
                 chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done}, replaced=chunk)
             elif chunk.written:
                 # A second copy of the same unit may be written without a wait, because it does not
@@ -428,10 +429,11 @@ class ChunkExecution:
     def check_overlap(
         self, run: RunningBlock, sources: list[list[ChunkPlace]], targets: list[list[ChunkPlace]]
     ) -> None:
-        """Check that an operation overwrites no chunk that it reads for another target chunk.
+        """Check that an operation does not overwrite its own source chunks.
 
-        Such a chunk might be overwritten before it is read, because the threads of a thread block
-        process the chunks of an operation in no fixed order.
+        A source chunk may be overwritten only at the same position of the operation. Otherwise it
+        might be overwritten before it is read, because the threads of a thread block process the
+        positions in no fixed order.
 
         Raises:
             RejectedError: a target is also a source, at another position of the operation.

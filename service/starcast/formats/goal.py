@@ -97,7 +97,10 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        self._sent_before = before[0]  # the previous packet on the link (one-port: of the sender)
+        # In the one-port model, `before[0]` has the previous packet from the sender of each packet,
+        # and `before[-1]` the previous packet to its receiver. In the all-port model, both are the
+        # same list, with the previous packet on the same link.
+        self._sent_before = before[0]
         self._received_before = before[-1]
 
     def send(self, packet: int) -> str:

@@ -87,8 +87,8 @@ def schedule_from_goal(
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, and `requires` determines its step: the first step after all
-    sends on which the send depends. In the one-port model, the step is also after all sends that
-    the node could begin earlier.
+    sends on which the send depends. In the one-port model, a node sends one packet per step, so the
+    step is also after the node's sends that could begin earlier.
 
     A file without comments does not name the units that a send carries, and its tags need not be
     unit numbers. Units are therefore derived from the sends:

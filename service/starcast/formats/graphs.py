@@ -152,9 +152,10 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 
 
 def _capacity_unit(topology: Topology) -> dict[str, float]:
-    """Return the graph attribute ``capacity_unit``: the value in the source for capacity 1.
+    """Return a dict with the graph attribute ``capacity_unit``.
 
-    The result is an empty dict if all links have capacity 1.
+    Its value is the capacity in the network's file or graph for which starcast uses the capacity 1.
+    The dict is empty if all links have capacity 1.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
@@ -198,7 +199,8 @@ def write_gexf(topology: Topology) -> Iterator[str]:
 
 def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
     networkx = import_library("networkx")
-    graph = to_networkx(topology)  # may exceed the memory, so it is built before the first part
+    # The graph is built before the first part is yielded, because it may not fit into memory.
+    graph = to_networkx(topology)
     yield '<?xml version="1.0" encoding="utf-8"?>\n'
     for line in getattr(networkx, generator)(graph):
         yield f"{line}\n"
@@ -210,7 +212,8 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
     An edge has the attribute ``port``, the port at the end with the lower rank. Edges have the
     attribute ``capacity`` unless all capacities are 1, and ``latency`` unless all latencies are 0.
     """
-    edges = _links(topology)  # may exceed the memory, so it is built before the first part
+    # The edges are listed before the first part is yielded, because they may not fit into memory.
+    edges = _links(topology)
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
         yield f'  {name}="{value}";\n'
@@ -254,7 +257,8 @@ def write_metis(topology: Topology) -> Iterator[str]:
     Capacities are written as link weights, unless all capacities are 1.
     """
     rows = _neighbour_lists(topology, topology.capacities)
-    first = next(rows)  # before the header: if the memory does not suffice, nothing is written
+    # This line comes before the header, so that nothing is written if the memory does not suffice.
+    first = next(rows)
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
     for row in chain([first], rows):

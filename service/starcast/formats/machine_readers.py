@@ -33,14 +33,15 @@ _ARC_BYTES = 500
 _UNITLESS = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?")
 #: Bandwidth of a PCI Express lane in units of 100 Mbit/s, by the lane's speed in GT/s.
 _LANES = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
-#: Bandwidth of an NVLink in GB/s, rounded: pairs of a compute capability (70 means 7.0) and the
-#: bandwidth of GPUs with at least this capability.
+#: Bandwidth of an NVLink in GB/s, rounded. Each pair has a compute capability (70 means 7.0), and
+#: the bandwidth for GPUs of this or a higher capability. The first pair that applies is used.
 _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20))
 #: Bandwidth of an xGMI link in GB/s, by the prefix of the GPU architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
-#: Bandwidth between two CPUs of a host in GB/s: for Intel CPUs by the lowest model number that has
-#: this bandwidth, for some other CPUs by vendor or architecture, and for all remaining CPUs.
+#: Bandwidth between two CPUs of a host in GB/s. For Intel CPUs, each pair has the lowest model
+#: number with a bandwidth, and the bandwidth. `_CPUS` lists CPUs by vendor or architecture, and
+#: `_OTHER_CPUS` is the bandwidth for all other CPUs.
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
@@ -57,7 +58,8 @@ def _read_ns3(file: GraphFile) -> LinkList:
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
         fail_at(first, "does not state the numbers of nodes, switches and links")
-    # SimAI: nodes, GPUs per server, switches in servers, other switches, links, and the GPU type.
+    # The first line of a SimAI file states the numbers of nodes, GPUs per server, switches in
+    # servers, other switches, and links, and then the GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1
@@ -251,7 +253,7 @@ class _SystemReader:
                 yield _Arc(u.line, u.name, v.name, f"{min(_cpu_rate(u), _cpu_rate(v))}GBps")
 
     def _other_arcs(self) -> Iterator[_Arc]:
-        """Yield the arcs of NVLinks, of xGMI links, and of links from GPUs to CPUs.
+        """Yield the directed links of `_links`, such as NVLinks and links between GPUs and CPUs.
 
         A link between two GPUs is listed at both GPUs, so each XML element yields one direction.
         """
@@ -402,7 +404,14 @@ class _PlatformReader:
             )
 
     def finish(self) -> LinkList:
-        """Return hosts and routers, and a link for each route that has one link."""
+        """Return hosts and routers, and a link for each route that has one link.
+
+        Longer routes are ignored if each of their links is also a route of one link.
+
+        Raises:
+            InputError: another longer route exists, a route is invalid, or routes between other
+                nodes share a link whose sharing policy is not FATPIPE.
+        """
         routes = [route for route in self._routes if route.ends[0] != route.ends[1]]
         ends_of = defaultdict[str, set[frozenset[str]]](set)
         arcs = set[tuple[str, str]]()

@@ -41,7 +41,8 @@ class RuntimeLimits(NamedTuple):
 #: is within the limit of at least one runtime; exported files are for MSCCL.
 RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
 MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
-#: Maximum number of XML elements for the parser of a rank, which skips the steps of other GPUs.
+#: Maximum number of XML elements that a rank can parse. Each rank parses the entire file, but skips
+#: the steps of other GPUs.
 MAX_ELEMENTS = 4096
 #: Maximum number of children of an XML element.
 MAX_CHILDREN = 1024
@@ -107,7 +108,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and output buffers of a rank, for messages of ``units`` units each."""
+    """Return the input and output buffers of a rank; each message has ``units`` units."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -425,13 +426,15 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     partial: set[int] = set()
     if rows.combine is None:
         return find_deliveries(rows).tolist(), addend, partial
-    # In keys, a partial sum has the number of its tree, and a complete unit has -1.
+    # A chunk is identified by its node, its unit and a number. The number is the tree of a partial
+    # sum, or -1 for a complete unit.
     of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes = rows.schedule.topology.nodes
-    own = (-1, 1)  # a chunk of the input, which contains one contribution
-    # By node, unit and tree: the row that wrote the sum, and the sum's number of contributions.
+    #: The value in `held` for a chunk of the input, which no row wrote.
+    own = (-1, 1)
+    #: For each chunk, the row that wrote its content, and the number of contributions in it.
     held: dict[tuple[int, int, int], tuple[int, int]] = {}
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
         # A chunk that arrives in a step can be sent only in a later step.

@@ -39,7 +39,8 @@ _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
 
 _LIMITS = RuntimeLimits(*map(max, zip(*RUNTIMES.values(), strict=True)))
-#: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
+#: Maximum size of a file in bytes, several times the size of the largest file that starcast writes
+#: for S5.
 _MAX_BYTES = 100 * MB
 #: Maximum size of a tag or comment in bytes. Without a limit, a long tag would take quadratic time:
 #: the parser scans an incomplete tag again whenever it gets more data.
@@ -92,7 +93,7 @@ class Block:
 
 @dataclass
 class Gpu:
-    """A GPU, with the sizes in chunks of its buffers ``i``, ``o``, ``s``, and its thread blocks."""
+    """A GPU: its thread blocks, and the sizes of its buffers ``i``, ``o`` and ``s`` in chunks."""
 
     rank: int
     chunks: dict[str, int]

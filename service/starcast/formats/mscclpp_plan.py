@@ -29,7 +29,10 @@ _names = pydantic.AliasChoices
 
 
 class ChunkRange(pydantic.BaseModel):
-    """Consecutive chunks in a buffer of the same GPU (``type``) or another GPU (``buffer_id``)."""
+    """Consecutive chunks in a buffer.
+
+    A buffer of the same GPU is given by ``type``, and a buffer of another GPU by ``buffer_id``.
+    """
 
     type: _Buffer | None = None
     buffer_id: _Index | None = None
@@ -59,7 +62,10 @@ class PlanOperation(pydantic.BaseModel):
 
 
 class References(pydantic.BaseModel):
-    """The channels of one type that a thread block uses, or the remote buffers that they reach."""
+    """Numbers of the channels, or of the buffers of other GPUs, that a thread block uses.
+
+    All of them are accessed by channels of one type, ``kind``.
+    """
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))
     numbers: Many[_Index] = pydantic.Field(

@@ -288,7 +288,8 @@ class _Execution(ChunkExecution):
             known = known.merge(other.now, other.number, other.done)
         for other in arrived:
             other.now = known
-            other.done += other is not run  # `run_all` counts the operation of `run`
+            # The operation of `run` itself is counted by `run_all`.
+            other.done += other is not run
         arrived.clear()
         self.wake(key)
         return ()

@@ -41,8 +41,9 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns for lines of edge lists: the beginning of a comment or of the attributes of a link, a
-#: comment, and the attributes, which NetworkX writes after the link. A comment may follow them.
+#: Patterns for the end of a line in an edge list. `_LIST_MARK` matches where a comment or the
+#: attributes of a link begin, `_LIST_COMMENT` a comment, and `_LIST_ATTRIBUTES` the attributes, as
+#: NetworkX writes them, with a comment that may follow them.
 _LIST_MARK = re.compile(r"^\s*[#%]|\s[#{]")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*")
 _LIST_ATTRIBUTES = re.compile(
@@ -212,7 +213,8 @@ def _read_csv(file: GraphFile) -> LinkList:
     try:
         for row in reader:
             words = [word.strip() for word in row]
-            while words and not words[-1]:  # a separator at the end of the line
+            # Empty cells at the end of a line, such as after a final separator, are ignored.
+            while words and not words[-1]:
                 words.pop()
             if words:
                 rows.append((reader.line_num, words))
@@ -570,7 +572,8 @@ def _read_dot(file: GraphFile) -> LinkList:
         file.add_link(u, v, number, attributes.items())
     for node, own in nodes.items():
         if "label" in own:
-            own["label"] = own["label"].replace(r"\N", node)  # Graphviz's mark for the name
+            # In a label, Graphviz replaces \N by the name of the node.
+            own["label"] = own["label"].replace(r"\N", node)
     file.capacity_unit = defaults["graph"].get("capacity_unit")
     return file.links(is_directed=is_directed)
 
@@ -626,7 +629,7 @@ def _check_xml(text: str) -> str:
         InputError: the text is not XML, declares a document type, has several graphs, repeats the
             id of a node or of a link, or has a link to a node that does not exist.
     """
-    graphs = list[bool]()  # whether each graph is directed
+    graphs = list[bool]()  # for each graph, whether it is directed
     nodes, keys = set[str](), set[tuple[str, ...]]()
     links = list[tuple[int, str, str]]()
 

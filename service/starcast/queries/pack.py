@@ -254,7 +254,8 @@ def _entries(directory: Path) -> list[Path]:
     try:
         entries = sorted(directory.iterdir())
         for entry in entries[:1]:
-            entry.lstat()  # raises an error if the folder can be listed but not entered
+            # A folder may be readable, although its files are not accessible.
+            entry.lstat()
     except OSError as error:
         raise unreadable(
             f"the folder of query packs {directory}",

@@ -141,7 +141,8 @@ def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None)
         ports_of: function that returns a node's port to each neighbour.
         ends: for each column of single nodes, a list with the rank of the node in this row; the
             list is empty if the node is null.
-        source: the other end of the link of a row with only one node; None for no link.
+        source: the node to which the node of a row is linked if the row has only one node; None if
+            such a row has no link.
     """
     # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.
     match ends:

@@ -351,7 +351,8 @@ class Query:
         self._require(used, known, "the parameter ${} is not declared", add)
         unused = "the parameter '{}' is declared but not used"
         self._require(declared, used, unused, "use the parameter, or remove its declaration")
-        _ = self._older  # checks the statement for older servers, if there is one
+        # Creating the query for older releases checks its statement.
+        _ = self._older
 
     def for_server(self, version: str) -> "Query":
         """Return the query whose statement runs on a version of Neo4j, such as ``5.26.30``."""
