@@ -64,7 +64,7 @@ def test_the_page_is_small_loads_nothing_and_permits_only_its_own_script(
     assert len(text.encode()) < 3e6
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
-    assert loaded == ["data:,", "../"]  # an empty icon, and the link to the service
+    assert loaded == ["data:,", "../"]  # an empty icon, and a link to the home page
     assert not re.search(r"^import |^export ", text, re.MULTILINE)
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data

@@ -172,7 +172,7 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
 
 
 @pytest.mark.slow
-def test_a_query_drawing_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+def test_a_query_drawing_is_as_wide_as_the_page_and_opens_on_a_click(tab: Page) -> None:
     tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
     picture = tab.get_by_role("img", name="The nodes and links of the answer")
     expect(picture).to_be_visible()

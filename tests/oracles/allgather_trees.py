@@ -112,7 +112,7 @@ def cycle_types(n: int) -> list[int]:
 
 
 def cycle_tree(n: int) -> Tree:
-    """Return the tree of A4: the Hamiltonian cycle without its closing link, from the identity."""
+    """Return the Hamiltonian cycle from the identity, without its last link, as a tree (A4)."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
 
@@ -133,7 +133,7 @@ def leaves(n: int) -> list[Node]:
 
 
 def rotated_tree(n: int) -> Tree:
-    """Return the tree of algorithm 1: the paths T_2, .., T_n and the leaves.
+    """Return the tree that consists of the paths T_2, .., T_n and the leaves (algorithm 1).
 
     The link from a leaf to its parent has the position of symbol n as its dimension.
     """

@@ -166,11 +166,11 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
-#: By phase: which report of progress interrupts a rebuild. Batches have ten rows.
-#: Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written batch
-#: of nodes (3) gives one report. Relationships within a half of the nodes are written in
-#: pairs of batches, with one report per pair; those between the halves in batches of two rows.
-#: Together, these give 6 reports for links, 12 for edges and 18 for sends.
+#: For each phase of a rebuild, the number of a progress report during that phase. Batches have ten
+#: rows. Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written
+#: batch of nodes (3) causes one report. Relationships within one half of the nodes are written in
+#: pairs of batches, and each pair causes one report. Relationships between the halves are written
+#: in batches of two rows. Together, they cause 6 reports for links, 12 for edges and 18 for sends.
 BREAKS = {
     "delete sends": 3,
     "delete edges": 18,

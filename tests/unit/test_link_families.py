@@ -1,4 +1,4 @@
-"""Families given by their links, compared with NetworkX, definitions and published values."""
+"""Topology families defined by links, compared with NetworkX, definitions and published values."""
 
 from collections.abc import Callable
 from itertools import combinations, product
@@ -73,7 +73,10 @@ def butterfly(d: int) -> nx.Graph:
 
 
 def line_graphs(arcs: list[tuple[int, int]], times: int) -> nx.Graph:
-    """Return an iterated line graph of a directed graph, without directions and loops."""
+    """Return the undirected line graph of a directed graph, iterated ``times`` times.
+
+    Loops are removed.
+    """
     graph = nx.DiGraph(arcs)
     for _ in range(times):
         graph = nx.convert_node_labels_to_integers(nx.line_graph(graph))
@@ -305,10 +308,10 @@ def test_a_family_function_may_return_links() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
+def test_a_spec_that_looks_like_a_network_spec_belongs_to_no_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # no lookup in open labs of other tests
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

@@ -36,7 +36,7 @@ every_graph = pytest.mark.parametrize("name", GRAPHS)
 
 
 @given(st.integers(2, 25), st.floats(0.05, 1), st.integers(0, 1000))
-def test_links_are_coloured_with_at_most_one_colour_more_than_the_degree(
+def test_links_have_at_most_one_colour_more_than_the_maximum_degree(
     nodes: int, density: float, seed: int
 ) -> None:
     graph = nx.gnp_random_graph(nodes, density, seed=seed)
@@ -205,7 +205,7 @@ def test_a_node_without_a_name_gets_a_label() -> None:
     }  # fmt: skip
 
 
-def test_the_forest_of_a_network_with_an_unusual_source_can_be_saved(tmp_path: Path) -> None:
+def test_a_forest_can_be_saved_if_its_network_has_an_unusual_source(tmp_path: Path) -> None:
     for source in ("caf\udce9.csv", Path("x"), 7):
         made = network([("a", "b")], source=source)  # type: ignore[arg-type]
         forest = starcast.forest(made, "breadth-first")
@@ -224,7 +224,7 @@ def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.Mon
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # no lookup in open labs of other tests
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test

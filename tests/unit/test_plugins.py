@@ -417,7 +417,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
         Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce that returns the rows of all nodes, so it has more rows than the default.
+#: An allreduce with the rows of all nodes, more than starcast expects if none are declared.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):

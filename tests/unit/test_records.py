@@ -254,7 +254,7 @@ def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None
 
 
 def test_a_bound_whose_formula_allows_a_negative_number_of_links_is_verified() -> None:
-    """Every bisection of K6 has an odd number of links, so 0 links are rounded down to -1."""
+    """Every bisection of K6 cuts an odd number of links, so a limit of 0 is rounded down to -1."""
     problem = find_problem("bisection-width")(topology("K6"), {})
     formula = problem.rebuild(0, {})
     statement = problem.statement(0)

@@ -24,12 +24,12 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """Return the schedule of the allgather along edge-disjoint trees, which fixes all steps."""
+    """Return the allgather along edge-disjoint trees as a schedule with fixed steps."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Simulate a schedule; compare all results with the oracle, also the stalled traversals."""
+    """Simulate a schedule with acknowledgements, after comparing all results with the oracle."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes

@@ -237,7 +237,8 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
         ring.append(int(t.neighbours(2 + len(ring) % 2, [ring[-1]])[0]))
     back = int(t.neighbours(2, [0])[0])
     assert back == ring[-1]
-    unit = ring[3]  # opposite the root: a copy arrives from each side, and one goes a hop further
+    # The unit goes from the root in both directions to the opposite node, and one hop further.
+    unit = ring[3]
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
     paths += [
         (1, 0, ring[5], 1),

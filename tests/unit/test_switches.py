@@ -338,7 +338,7 @@ def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: in
     assert nx.is_isomorphic(inner, graph_of(topology(f"DF{h}")))
 
 
-def test_a_plug_in_family_declares_switches_by_the_first_letter_of_their_labels() -> None:
+def test_a_plug_in_family_identifies_switches_by_the_first_letter_of_their_labels() -> None:
     with restored_registries():
 
         @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")
@@ -356,7 +356,7 @@ def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> Non
         topology(spec)
 
 
-def test_a_switch_attribute_is_true_or_false() -> None:
+def test_the_attribute_switch_must_be_a_truth_value() -> None:
     graph = nx.Graph([("a", "hub"), ("b", "hub")])
     for value in (True, 1, 1.0, "Yes", " TRUE"):
         graph.add_node("hub", switch=value)
