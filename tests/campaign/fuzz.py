@@ -319,7 +319,8 @@ def fuzz_command(servers: Servers, draw: Random) -> Outcome:
             case _:
                 words[place] = damage(draw, words[place])
         words = words or ["query"]
-    # A shell cannot pass a NUL character. Commands that start or stop servers are tested elsewhere.
+    # A shell cannot pass a NUL character. Commands that could stop the servers or delete data are
+    # skipped.
     words = [word.replace("\x00", "") for word in words]
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []

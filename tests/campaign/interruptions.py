@@ -79,7 +79,10 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _without_start(done: Done) -> Done:
-    """Remove stderr if Python was interrupted during its imports, when a traceback is allowed."""
+    """Return a command without its stderr if Python was interrupted during its imports.
+
+    A traceback is allowed in this case.
+    """
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done
 

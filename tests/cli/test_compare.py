@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_a_letter_that_also_ends_an_experiment_name(
+def test_the_legend_names_both_sides_if_a_name_ends_with_a_letter_of_the_legend(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0

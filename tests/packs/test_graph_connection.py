@@ -101,8 +101,8 @@ def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> Non
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
-#: A program that runs statements on the server whose address it reads, and prints the outcome of
-#: each statement, and finally the program's peak memory in kB.
+#: A program that reads the address of a server and runs statements on it. It prints the outcome of
+#: each statement and, at the end, its own peak memory in kB.
 ASK = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_DATA, (3 * 10**9, 3 * 10**9))

@@ -140,7 +140,7 @@ def assert_complete(stores: Stores, ids: set[str]) -> None:
 
 
 def dies(own: Settings, stage: str, command: str = "import") -> None:
-    """Run an import or a drop of the new artifacts, and check that it is killed at a stage."""
+    """Import or drop the new artifacts, and check that the command is killed at the given stage."""
     words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)

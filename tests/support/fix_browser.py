@@ -180,7 +180,7 @@ def tab(browser: "Browser", address: str) -> "Iterator[Page]":
 
 @pytest.fixture(scope="module")
 def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that returns the file of a page in `PAGES`, written on the first call."""
+    """Return a function that returns the file of a page in `PAGES`, after writing it if needed."""
     from starcast.drawing.explorer import build_page, build_schedule
     from starcast.topologies import topology
     from starcast.trees import forest

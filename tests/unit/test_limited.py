@@ -1,4 +1,4 @@
-"""Readers with limits: files that need too much memory or time, and invalid JSON, are refused."""
+"""Input readers refuse files that need too much memory or time, and invalid JSON."""
 
 import gzip
 import hashlib

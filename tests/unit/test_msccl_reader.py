@@ -39,7 +39,7 @@ CATALOGUE = [
 
 @pytest.fixture(params=CATALOGUE, ids=" ".join)
 def built(request: pytest.FixtureRequest) -> Schedule:
-    """The schedule of each algorithm in the catalogue."""
+    """The schedule of one case in `CATALOGUE`; a test with this fixture runs for each case."""
     return schedule(*request.param)
 
 
@@ -366,7 +366,7 @@ def test_a_chunk_is_not_overwritten_before_its_previous_unit_has_been_copied(
 
 
 def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
-    """The threads of a block would copy o[0] to o[1] before or after they copy o[1] to o[2]."""
+    """The threads of a block copy o[0] to o[1] and o[1] to o[2] in no defined order."""
 
     def shifted(target: str) -> str:
         copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]

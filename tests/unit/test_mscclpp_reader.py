@@ -176,7 +176,7 @@ def read_reduce_scatter() -> Plan:
 
 
 def grouped_alltoall() -> Plan:
-    """Return an alltoall: three thread blocks share each chunk, a fourth copies from scratch."""
+    """Return an alltoall: three thread blocks share a chunk, a fourth copies the scratch buffer."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         movers = []

@@ -192,7 +192,7 @@ def test_a_network_reads_the_weights_of_a_matrix() -> None:
     assert network(matrix) == network(nx.path_graph(3))
 
 
-def test_a_node_is_a_switch_if_its_attribute_is_a_float_of_value_one() -> None:
+def test_a_node_is_a_switch_if_its_switch_attribute_is_1_0() -> None:
     graph = nx.star_graph(3)
     nx.set_node_attributes(graph, {0: 1.0, 1: 0.0, 2: float("nan")}, "switch")
     assert network(graph) == network(nx.star_graph(3), switches=[0])

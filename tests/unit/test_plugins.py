@@ -671,7 +671,7 @@ def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
     plugins.load(files)
 
 
-def test_a_package_of_a_plug_in_is_found_before_a_folder_without_modules(
+def test_an_empty_folder_does_not_hide_a_package_of_a_plug_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere" / "lazy").mkdir(parents=True)

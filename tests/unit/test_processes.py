@@ -294,7 +294,7 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         list(results)
 
 
-def test_no_more_processes_than_items_are_started() -> None:
+def test_the_number_of_items_limits_the_number_of_processes() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
 

@@ -292,7 +292,7 @@ def test_a_record_is_not_replaced_by_a_worse_record(tmp_path: Path) -> None:
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
-def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> None:
+def test_in_maximization_problems_larger_values_and_smaller_bounds_are_better() -> None:
     record = shipped_record("fault-diameter", "S4")
     assert is_better(record, replace(record, value=5))
     assert is_better(record, replace(record, bound=7))

@@ -272,7 +272,7 @@ INVALID = {
         "segments is out of range",
     ),
 }
-#: The same for inputs that are refused with exit code 6.
+#: As in `INVALID`, functions and words for inputs that are refused with exit code 6.
 REJECTED = {
     "empty paths": (record("fault-diameter", "S3", {"paths": np.zeros((2, 0), int)}), "paths"),
     "paths that are a number": (record("fault-diameter", "S3", {"paths": 3}), "paths"),

@@ -150,7 +150,7 @@ def test_a_direct_exchange_is_complete_with_any_tags(
 def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
     tmp_path: Path,
 ) -> None:
-    """Messages of different numbers or sizes may forward units of other nodes."""
+    """If the numbers or sizes of messages differ, a message may forward units of other nodes."""
     file = tmp_path / "mine.goal"
     more = direct([*PAIRS, (0, 1)], 4, lambda *_: 1)
     larger = direct(PAIRS[:-1], 4, lambda a, b: 70 * a + 9 * b)

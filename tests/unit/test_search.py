@@ -518,7 +518,7 @@ def test_problems_describe_their_question_formula_bound_and_proofs() -> None:
 
 
 def certificate(spec: str) -> tuple[Any, Any, Any, int]:
-    """Return the automorphisms, vectors, multipliers and denominator that bound a bisection."""
+    """Return automorphisms, vectors, multipliers and denominator of a bisection certificate."""
     evidence = BisectionWidth(topology(spec), {}).bound_cuts(0, Budget(seconds=60)).evidence
     maps, vectors, multipliers, denominator = (evidence[name] for name in CERTIFICATE)
     return maps, vectors.astype(np.int64), multipliers, int(denominator[0])

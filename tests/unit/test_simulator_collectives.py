@@ -207,10 +207,7 @@ def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
 def test_the_batch_size_does_not_change_the_result(
     collective: str, symmetric: bool, length: int
 ) -> None:
-    """A step is checked as a whole even if its rows exceed a batch.
-
-    A node may receive the same unit several times.
-    """
+    """A step is checked as a whole even if its rows exceed a batch."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(

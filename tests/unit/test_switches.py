@@ -325,9 +325,9 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
 def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
-    """A dragonfly has a routers per group, and p hosts and h links to other groups per router.
+    """Each group has ``a`` routers, and each router has p hosts and h links to other groups.
 
-    It has a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
+    In total there are a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
     """
     network = topology(f"DF{h},{hosts}")
     routers = 2 * h * (2 * h * h + 1)

@@ -173,7 +173,7 @@ def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterato
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
-    """Return the nodes whose failure cuts off the most nodes, summed over the trees."""
+    """Return the ``limit`` nodes whose failure cuts off the most nodes, summed over the trees."""
     rows: list[Values] = []
     for label in {label for tree in trees_of(forest) for label in parents(forest, tree)}:
         by_tree = [descendants(forest, tree)[label] for tree in trees_of(forest)]
@@ -189,7 +189,7 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Values]:
-    """Return the links whose failure cuts off the most nodes, summed over the trees."""
+    """Return the ``limit`` links whose failure cuts off the most nodes, summed over the trees."""
     edges = {edge for tree in trees_of(forest) for edge in parents(forest, tree).items()}
     rows: list[Values] = []
     rank = ranks(spec_of(forest))

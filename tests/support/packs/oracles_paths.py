@@ -98,7 +98,10 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to the smallest length for which there are ``wanted`` paths."""
+    """Return all simple paths of at most L hops, for the smallest L with ``wanted`` such paths.
+
+    If fewer simple paths exist, all are returned.
+    """
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -172,7 +175,7 @@ def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
     """Check that the paths are internally disjoint, with the expected number and total length."""
     (expected,) = disjoint_paths(**case)
     assert len(rows) == expected["paths"]
-    if case["topology"] in SPECS:  # a family, whose connectivity is its degree
+    if case["topology"] in SPECS:  # the connectivity equals the degree
         assert len(rows) == len(ports(case["topology"]))
     assert sum(row["length"] for row in rows) == expected["length"]
     inner = [node for row in rows for node in row["path"][1:-1]]
