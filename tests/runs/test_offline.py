@@ -98,7 +98,7 @@ def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> No
     """Arrays read from the stores equal newly built arrays; every artifact is marked complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # left in PostgreSQL by earlier tests
+            drop(stores, "topology", name, cascade=True)  # may be left by earlier tests
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)

@@ -362,7 +362,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
     """The hint of the error is followed: the graph is rebuilt from PostgreSQL, which is kept."""
     with endpoints(own.home).driver() as graph:
-        graph.execute_query("MATCH (n) DETACH DELETE n")  # the nodes of other tests
+        graph.execute_query("MATCH (n) DETACH DELETE n")  # delete nodes left by other tests
     ingested = starcast(own.home, "ingest", "S3")
     assert ingested.returncode == 0, ingested.stderr
     kill(own, "neo4j")

@@ -107,7 +107,7 @@ _FOCUSED = (
 
 
 def enter_mode(page: "Page", mode: Mode) -> None:
-    """Apply viewing conditions to a browser tab, before a page is opened in it."""
+    """Apply viewing conditions to a browser tab; call this before opening a page in the tab."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
         color_scheme=mode.scheme,  # type: ignore[arg-type]  # "light" or "dark"
@@ -128,7 +128,7 @@ def add_style(page: "Page", style: str) -> None:
 
 
 def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
-    """Return the accessibility faults of a page that is open under some viewing conditions.
+    """Return the accessibility faults of a page under the given viewing conditions.
 
     Args:
         page: the page.

@@ -275,7 +275,7 @@ def test_runs_from_the_centre_are_compared_across_topologies() -> None:
     assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
 
 
-def test_runs_with_different_roots_are_compared_only_across_roots() -> None:
+def test_runs_with_different_roots_are_compared_only_if_requested() -> None:
     runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
     sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
     (row,) = compare(sides).rows()

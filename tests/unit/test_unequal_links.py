@@ -302,7 +302,7 @@ def test_ports_without_a_link_do_not_affect_long_times() -> None:
         assert found.link_busy.sum() == found.time
 
 
-def test_the_critical_path_ends_if_packets_without_a_duration_deliver_a_unit_in_a_cycle() -> None:
+def test_the_critical_path_is_finite_if_packets_that_take_no_time_form_a_cycle() -> None:
     """The unit reaches x at 10 through z. Packets x-y and y-x take no time."""
     links = [("s", "x"), ("x", "y"), ("s", "z"), ("z", "x"), ("y", "w")]
     network = starcast.network(links, name="cycle", latencies=[1000, 0, 5, 5, 5000])

@@ -151,7 +151,7 @@ def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
     assert sum(complete["received"]) == 23
 
 
-def test_forests_of_a_topology_are_listed_and_its_listed_schedules_can_be_requested(
+def test_the_listings_of_a_topology_contain_forests_and_valid_ids_of_schedules(
     client: TestClient,
 ) -> None:
     """Every seventh schedule of the listing is requested."""
