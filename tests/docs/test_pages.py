@@ -105,7 +105,7 @@ def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> No
 def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     browser: Browser, filled: Lab, tmp_path: Path, has_scripts: bool
 ) -> None:
-    """The file has the same plots as the page of a server. Without scripts, it shows tables."""
+    """With scripts, the file plots the stored times. Without scripts, it shows them in tables."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     comparison = filled.compare("wide")

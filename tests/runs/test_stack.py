@@ -408,7 +408,7 @@ def test_an_interrupted_up_leaves_no_published_server(
 
 
 def test_status_command_shows_both_running_servers(stack_settings: Settings) -> None:
-    """All facts about both servers are printed in the requested format; the exit code is 0."""
+    """State, process id, port, uptime and memory of both servers are printed as JSON."""
     shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
@@ -539,7 +539,7 @@ def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """The error is one line, not a traceback."""
+    """The error message names the path of the file."""
     home = tmp_path / "file"
     home.write_text("not a folder", encoding="utf-8")
     failed = starcast(home, "up")

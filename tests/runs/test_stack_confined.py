@@ -133,7 +133,7 @@ def test_no_server_runs_as_root(own: Settings) -> None:
 
 
 def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
-    """Configuration, import folder and passwords belong to the user and are closed to others."""
+    """Configuration, import folder and passwords belong to the user; others cannot change them."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
     account = system.server_account()

@@ -164,7 +164,7 @@ def test_restore_with_replace_replaces_both_stores_even_if_a_plug_in_is_missing(
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """If the backup needs a missing plug-in, only rows are restored; the error names the plug-in."""
+    """If a backup needs a missing plug-in, only rows are restored, and the error names it."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()
