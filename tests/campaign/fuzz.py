@@ -48,7 +48,7 @@ _LIMIT = 30
 
 
 class TooSlow(BaseException):
-    """An input that takes longer than the limit."""
+    """Raised if an input takes longer than the limit."""
 
 
 _GRID = """title = "a title"

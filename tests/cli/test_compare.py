@@ -108,7 +108,7 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
 
 
 def _data(page: str) -> list[dict[str, Any]]:
-    """Return the data of the panels in an HTML page."""
+    """Return the data of the plot panels in an HTML page."""
     text = page.partition('<script id="panels" type="application/json">')[2]
     panels: list[dict[str, Any]] = json.loads(text.partition("</script>")[0])
     return panels

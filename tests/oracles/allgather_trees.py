@@ -227,5 +227,5 @@ def mbst(n: int) -> Numbered:
 
 
 def step(m: int, n: int) -> int:
-    """Return the step in which node number m is reached."""
+    """Return the step in which the message reaches the node with number m."""
     return ceil_div(m, n - 1)

@@ -89,7 +89,7 @@ def spg(root: Node) -> list[Tree]:
 
 @cache
 def edt(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of EDT."""
+    """Return the n-1 edge-disjoint trees with the given root."""
     return [
         at_root({x: edt_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)

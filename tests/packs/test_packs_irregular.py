@@ -39,7 +39,7 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 
 def values(spec: str, name: str, kind: str) -> list[Any]:
-    """Return a few values for a query's parameter."""
+    """Return a few values for a query parameter with the given name and type."""
     nodes = oracle_tools.some_nodes(spec)
     first = nodes[0]
     link = f"{first}-{next(iter(oracle_tools.network(spec)[first]))}"

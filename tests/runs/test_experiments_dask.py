@@ -72,7 +72,7 @@ def assert_refused(address: str, error: type[StarcastError], words: str) -> None
 
 @pytest.fixture
 def executor(cluster_of_two: Cluster) -> Iterator[DaskExecutor]:
-    """An executor that uses both workers."""
+    """A Dask executor that uses both workers of the cluster."""
     with connect(cluster_of_two.address) as opened:
         yield opened
 

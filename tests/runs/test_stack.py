@@ -41,7 +41,7 @@ STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a starcast command for a home folder."""
+    """Run a starcast command with the given home folder."""
     command = [*STARCAST, "--home", str(home), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -69,7 +69,7 @@ def both_answer(running: Endpoints) -> bool:
 
 @contextmanager
 def replaced(file: Path, content: bytes) -> Iterator[None]:
-    """Replace the content of a file in the context."""
+    """Replace the content of a file until the context ends."""
     kept = file.read_bytes()
     file.write_bytes(content)
     yield

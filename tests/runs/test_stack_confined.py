@@ -57,7 +57,7 @@ def driver(own: Settings) -> Iterator[Driver]:
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """A loopback server that no request may reach."""
+    """A socket on the loopback interface to which Neo4j must not connect."""
     with socket.create_server((system.LOOPBACK, 0)) as server:
         yield server
 

@@ -152,7 +152,7 @@ def test_an_artifact_is_marked_complete_only_after_all_stages(few: Stores) -> No
 
 
 class Break(Exception):  # noqa: N818 - not an error of starcast
-    """An unexpected error."""
+    """An error of a class that starcast does not expect."""
 
 
 #: Interruptions without cleanup (`PowerCut`) at every stage, and two with cleanup. The others, also

@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
-    """Return the cost of a case by its closed form."""
+    """Return the cost of a case according to its closed form."""
     return costs.closed_form(
         as_topology(case.spec),
         case.collective,

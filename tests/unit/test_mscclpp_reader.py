@@ -326,7 +326,7 @@ def test_the_oracle_executes_valid_plans_correctly_in_random_orders(name: str) -
 
 
 def mutate(made: Plan, random: Random) -> None:
-    """Change one operation of a plan."""
+    """Remove, move or change a random operation of a plan."""
     block = random.choice(random.choice(made["gpus"])["threadblocks"])
     operations = block["ops"]
     number = random.randrange(len(operations))

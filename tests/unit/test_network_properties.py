@@ -119,7 +119,7 @@ def test_a_schedule_fails_at_a_removed_link(
 
 @pytest.fixture(scope="module")
 def star() -> Network:
-    """The star graph S_5, given by its links."""
+    """The star graph S_5 as a network built from a list of links."""
     return network(to_networkx(topology("S5")), name="star5")
 
 

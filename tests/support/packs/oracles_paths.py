@@ -35,7 +35,7 @@ MAX_PATHS = 1000
 
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
-    """Return all shortest paths as lists of nodes."""
+    """Return all shortest paths from the source to the target, as lists of nodes."""
     return list(nx.all_shortest_paths(network(spec), source, target))
 
 
@@ -56,7 +56,7 @@ def path_row(spec: str, nodes: Sequence[Label]) -> Row:
 
 @oracle("paths/shortest-paths", PATH, PAIRS, order="ports")
 def shortest_paths(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield all shortest paths."""
+    """Yield all shortest paths from the source to the target."""
     yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 

@@ -70,7 +70,7 @@ def deliveries(schedule: str, node: Label) -> Iterator[Values]:
     order="sender port unit tree",
 )
 def sends_of_a_step(schedule: str, step: int) -> Iterator[Values]:
-    """Yield the rows of a step."""
+    """Yield the rows of a schedule in the given step."""
     for send in sends(schedule):
         if send.step == step:
             yield send.sender, send.port, send.receiver, send.unit, send.tree, send.combine
