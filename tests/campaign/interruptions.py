@@ -54,8 +54,8 @@ def kill(servers: Servers, draw: Random) -> Outcome:
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
     """Wait until a command has used the given number of seconds of CPU time.
 
-    If ``for_worker``, wait instead until the command has started a worker. Return at once when the
-    command has ended.
+    If ``for_worker`` is true, wait until the command has started a worker. In both cases, return at
+    once when the command has ended.
     """
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end and process.poll() is None:
@@ -67,7 +67,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
-    """Send a signal to the command or kill a worker; return signals that can end the command."""
+    """Send a signal to the command, or kill a worker; return the signal if one was sent."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way in _SIGNALS:
             send, number = _SIGNALS[way]

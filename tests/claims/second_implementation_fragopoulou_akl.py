@@ -121,9 +121,9 @@ def nodes_before_last(n: int) -> Comparisons:
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(n: int) -> Comparisons:
-    """Compare the number of certain nodes before the last level with n-1.
+    """Compare n-1 with the number of nodes that start with 1 and are at distance K-1.
 
-    These nodes start with 1 and are at distance K-1, where K is the diameter.
+    K is the diameter.
     """
     yield fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1)
 

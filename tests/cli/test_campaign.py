@@ -1,6 +1,6 @@
 """A short fault-injection campaign with a fixed seed; `make campaign` runs for some minutes.
 
-The actions of each kind are one test case. An action that violates an invariant fails its case,
+There is one test case for each kind of action. An action that violates an invariant fails its case,
 and can be reproduced from its kind, seed and number.
 """
 

@@ -87,7 +87,7 @@ def short_hops(n: int) -> int:
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the steps in which each job crosses its links, by the list scheduling of A6.
+    """Return the steps in which each job crosses its links, by list scheduling (A6).
 
     A job is a list of dimensions, crossed in this order. Each dimension is crossed by one job per
     step: the job with the most links left, or the first of several such jobs.

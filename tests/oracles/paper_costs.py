@@ -110,7 +110,7 @@ def _piped(net: Size, asked: Asked, height: int, packet: Fraction, trees: int = 
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
-    """Return the cost of a number of steps, rounded up, in which packets have m/M bytes."""
+    """Return the cost of ``steps`` steps (rounded up), each with packets of m/M bytes."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 

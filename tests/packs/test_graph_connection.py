@@ -186,7 +186,7 @@ def refused(
 
 
 def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress) -> None:
-    """The wrong password is not in the error, nor the right one in the `repr` of the address."""
+    """The error does not contain the wrong password, and `repr` hides the right password."""
     error = refused(graph_address, password="not-the-password")
     assert "refuses the login of 'neo4j'" in error.message
     assert "not-the-password" not in str(error)

@@ -394,7 +394,7 @@ def test_a_drop_by_import_killed_at_activation_is_finished_by_the_next_command(
 def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default, rows are deleted instead. An import that is requested explicitly is refused."""
+    """By default, rows are then deleted over Bolt. An explicitly requested import is refused."""
     monkeypatch.setattr(planning, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

@@ -330,7 +330,7 @@ def test_the_stack_starts_with_only_the_loopback_interface(own: Settings) -> Non
 
 @pytest.mark.slow
 def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
-    """The error names and quotes the log, the other server keeps running, a later `up` works."""
+    """The error quotes the log. The other server keeps running, and a later `up` works."""
     kill(own, "postgres")
     configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
     with replaced(configuration, b"shared_buffers = 'plenty'\n"):

@@ -1,4 +1,4 @@
-"""The mutations of `make mutants`: each changes one piece of executed code; a seed selects them."""
+"""Mutations of `make mutants`. Each changes one piece of executed code; a seed selects them."""
 
 from pathlib import Path
 

@@ -138,7 +138,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """No name in the graph equals a keyword. A query can put such names in backticks."""
+    """No name in the graph equals a keyword. If a query uses such a name, it needs backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",

@@ -1,4 +1,4 @@
-"""Inputs that once ended with "starcast itself failed": each is refused with a one-line message."""
+"""Inputs that once caused an internal error are refused with a one-line message."""
 
 import hashlib
 import io

@@ -123,7 +123,7 @@ def ports(spec: str) -> range:
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """Return the neighbour of a node across a port; without a link there, the node itself.
+    """Return the neighbour of a node across a port, or the node itself if the port has no link.
 
     In AG_n an even port rotates the symbols in positions 1, 2 and i = 3, 4, .. to the left, and
     an odd port rotates them to the right.
