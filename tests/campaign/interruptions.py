@@ -28,7 +28,7 @@ _SIGNALS: dict[str, tuple[Callable[[int, int], None], signal.Signals]] = {
 
 
 def kill(servers: Servers, draw: Random) -> Outcome:
-    """Kill or interrupt a command or kill its worker, finish its work, and compare the stores."""
+    """Kill or interrupt a command, or kill its worker; finish the work and compare the stores."""
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
     way = draw.choices(list(_WAYS), list(_WAYS.values()))[0]

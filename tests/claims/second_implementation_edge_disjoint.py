@@ -219,5 +219,5 @@ def total_exchange_quotient(n: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(_: int) -> Comparisons:
-    """Check that `total_exchange_quotient` is bounded, as it is if the ratio has order log n."""
+    """Check that `total_exchange_quotient` is bounded, as it is if the claimed order is correct."""
     yield unbounded(total_exchange_quotient)

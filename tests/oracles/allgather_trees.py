@@ -195,7 +195,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """Assign numbers to all nodes and build the MBST by A3, given the defined generators G_k."""
+    """Number all nodes and build the tree MBST (A3), given the generators G_k that are defined."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):

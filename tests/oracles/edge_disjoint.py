@@ -33,7 +33,7 @@ def right_of(k: int, n: int) -> list[int]:
 
 
 def fmr(x: Node, k: int) -> int:
-    """Return the first position to the right of k that has a misplaced symbol."""
+    """Return the first position, cyclically to the right of k, that has a misplaced symbol."""
     return next(j for j in right_of(k, len(x)) if x[j - 1] != j)
 
 

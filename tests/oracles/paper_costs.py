@@ -58,13 +58,13 @@ class Asked(NamedTuple):
 
 @cache
 def star(n: int) -> Size:
-    """Return the properties of S_n, with the sum of distances by its closed form."""
+    """Return the properties of S_n; the sum of distances is computed by its closed form."""
     return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
-    """Return the properties of S_{n,k}, with the distance of each node by the paper's formulas."""
+    """Return the properties of S_{n,k}; the distance of each node follows the paper's formulas."""
     nodes = nk.nodes(n, k)
     return Size(n, k, len(nodes), n - 1, nk.diameter(n, k), sum(map(nk.distance, nodes)))
 

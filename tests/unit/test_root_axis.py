@@ -38,12 +38,12 @@ MESH = {"topology": "Mesh4x5", "algorithm": TREE, "message_bytes": 64}
 
 
 def rooted(root: str | None = None, spec: str = "Mesh4x5", **others: Any) -> Point:
-    """Return the point of a broadcast along a breadth-first tree."""
+    """Return an experiment point: a broadcast along a breadth-first tree."""
     return make_point(spec, "broadcast", "forest", base="breadth-first", root=root, **others)
 
 
 def ran(point: Point) -> Run:
-    """Execute a point and return its run."""
+    """Execute an experiment point and return the run."""
     return price_run(point, execute(point))
 
 

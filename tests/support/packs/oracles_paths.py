@@ -74,7 +74,7 @@ def judge_shortest_path(case: Case, rows: list[Row]) -> None:
 
 @oracle("paths/shortest-path", PATH, PAIRS, judge=judge_shortest_path)
 def shortest_path(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield all valid results, which are the shortest paths."""
+    """Yield the rows that are valid results, one for each shortest path."""
     yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 
@@ -327,7 +327,7 @@ def tree_path(forest: str, tree: int, source: Label, target: Label) -> Iterator[
 
 
 def parallel(forest: str, node: Label) -> dict[int, list[Label]]:
-    """Return the path from the root in each tree that contains the node."""
+    """Return the path from the root to a node in each tree that contains the node."""
     paths = {tree: to_root(forest, tree, node)[::-1] for tree in trees_of(forest)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 

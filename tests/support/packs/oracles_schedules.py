@@ -131,7 +131,10 @@ def activity(schedule: str, node: Label) -> Iterator[Values]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return the first holder of a unit: its source if there are several sources, else the root."""
+    """Return the node that has a unit at the start.
+
+    It is the root, or if there are several sources, the source of the unit.
+    """
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     has_sources = stored.collective == "gather" or schedule.endswith(f":{EXPANDED}")

@@ -57,7 +57,7 @@ def pair_cases() -> Iterator[Case]:
 
 @oracle("topology/adjacency", "adjacent port reverse_port", pair_cases())
 def adjacency(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield one row that tells whether two nodes are adjacent."""
+    """Yield one row that states whether two nodes are adjacent."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
     yield port is not None, port, back
 
