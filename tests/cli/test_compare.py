@@ -237,7 +237,9 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
 
 
 @pytest.mark.usefixtures("stored")
-def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -> None:
+def test_a_latex_table_has_a_caption_and_the_same_rows_as_the_markdown_table(
+    starcast: Starcast,
+) -> None:
     result = starcast(f"compare {SIDES} -f latex")
     assert result.code == 0, result.err
     table = read_table(result.out)

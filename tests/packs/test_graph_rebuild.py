@@ -135,7 +135,7 @@ def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
     assert_correct(stores)
 
 
-def test_a_replacement_that_is_impossible_deletes_nothing(stores: Stores) -> None:
+def test_an_impossible_replacement_deletes_nothing(stores: Stores) -> None:
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT, replace=True)
     assert_correct(stores)

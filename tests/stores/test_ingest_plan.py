@@ -29,7 +29,7 @@ def plan_ids(*words: object, **options: object) -> list[str]:
 
 
 @pytest.mark.parametrize(("spec", "root"), [("S5", "12345"), ("S5,2", "12"), ("Q4", "0000")])
-def test_all_selects_constructions_without_arguments_and_all_algorithms(
+def test_the_word_all_selects_constructions_without_arguments_and_all_algorithms(
     spec: str, root: str
 ) -> None:
     """The plan has all constructions without arguments and all algorithms, in build order."""

@@ -578,7 +578,7 @@ def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
     assert (simulate(back).steps, len(back), simulate(back).complete) == (6, 24, True)
 
 
-def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
+def test_sends_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> None:
     """The path from GPU 2 to GPU 3 uses switches a and b. A path over GPU 1 is equally long."""
     links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
     made = network(links, name="mixed", switches=["a", "b"])

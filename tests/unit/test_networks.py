@@ -185,7 +185,7 @@ def test_wrong_options_of_a_network_are_refused(options: dict[str, Any], words: 
         network([("a", "b"), ("b", "c")], **options)
 
 
-def test_a_network_reads_the_weights_of_a_matrix() -> None:
+def test_weights_of_a_matrix_can_be_the_capacities_of_a_network() -> None:
     matrix = sparse.coo_array([[0, 4, 0], [4, 0, 6], [0, 6, 0]])
     expected = network([(0, 1), (1, 2)], capacities=[2, 3])
     assert network(matrix, weights="capacity") == expected
