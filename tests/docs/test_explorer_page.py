@@ -734,7 +734,7 @@ def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
     buttons = page.locator("#selection .note").first
-    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # port 1 to node 2, and port 3 to node 5
+    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # pairs of port and neighbour
     page.keyboard.press("2")
     expect(page.locator("#selection code").first).to_have_text("1")
     page.keyboard.press("1")

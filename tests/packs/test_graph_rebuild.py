@@ -32,7 +32,7 @@ over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores, holding S4 with the multiple trees and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its multiple trees and a broadcast."""
     ingest(stores, PLAN)
     return stores
 

@@ -27,7 +27,7 @@ from support.recorder import Recorder
 
 @pytest.fixture
 def stored(stores: Stores) -> Stores:
-    """Both stores, holding S4 with the multiple trees, the greedy tree and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its multiple trees, its greedy tree and a broadcast."""
     ingest(stores, LARGER)
     return stores
 

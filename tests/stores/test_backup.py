@@ -53,7 +53,7 @@ STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
 
 @pytest.fixture
 def stored(stores: Stores) -> Engine:
-    """Both stores, filled with artifacts, runs and verdicts."""
+    """The engine of a database with artifacts, runs and verdicts; Neo4j has the artifacts too."""
     ingest(stores, parse_request("S4", trees="multiple", schedules="multiple"))
     grid = Grid({
         "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "greedy"],

@@ -315,7 +315,7 @@ def test_a_family_function_may_return_links() -> None:
 def test_a_spec_that_looks_like_a_network_spec_belongs_to_no_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # no lookup in open labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

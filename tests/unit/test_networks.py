@@ -224,7 +224,7 @@ def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.Mon
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # no lookup in open labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test

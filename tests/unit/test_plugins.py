@@ -123,7 +123,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         forest("S4", "mine")
     with refused("shift is '2', not an integer"):
         forest("S4", "mine", shift="2")
-    for text in ("a,b", "a:b", "(a)", "12", "-3"):  # their ids would not be parsed again
+    for text in ("a,b", "a:b", "(a)", "12", "-3"):  # ids with these texts could not be parsed
         with refused("not a single word"):
             forest("S4", "mine", shift=1, mood=text)
     with refused("mine.py:3) raised AssertionError: do not shout"):

@@ -169,7 +169,8 @@ def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: floa
         time.sleep(moment)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        _, errors = process.communicate(timeout=PATIENCE)  # returns when all pipe ends are closed
+        # The call returns when all processes have closed their ends of the pipe.
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGKILL
         assert INTERRUPTED_START.sub("", errors, count=1) == ""
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
@@ -327,7 +328,7 @@ def test_a_program_that_a_worker_started_does_not_delay_the_executor() -> None:
 
 
 def test_killed_workers_leave_no_open_files() -> None:
-    gc.collect()  # closes the files of earlier tests
+    gc.collect()  # close files of earlier tests
     counts = []
     with local_processes(1) as executor:
         for _ in range(3):
