@@ -70,7 +70,7 @@ class Site:
         return connection
 
     def ask(self, sent: bytes) -> int | None:
-        """Return the status of the response to the given bytes, or None if there is none."""
+        """Return the status of the response to the given bytes, or None if no response arrives."""
         try:
             with self.connect(sent) as connection:
                 head = b""
@@ -149,7 +149,7 @@ ATTACKS: dict[str, Callable[[Site, Random], None]] = {
 
 
 def flood(servers: Servers, draw: Random) -> Outcome:
-    """Start a server and attack it; it must keep answering, use little memory, and shut down."""
+    """Attack a new server, which must keep answering, use little memory, and shut down."""
     name = draw.choice(list(ATTACKS))
     return f"serve: {name}", name, attack(servers, name, draw)
 

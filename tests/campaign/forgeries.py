@@ -46,7 +46,10 @@ class RecordFile:
             self.arrays: Arrays = dict(arrays)
 
     def write(self) -> Path:
-        """Write the witness, and the record with its file name and checksum; return the path."""
+        """Write the witness, and a record with the name and checksum of this file.
+
+        Return the path of the record.
+        """
         self.file.parent.mkdir(exist_ok=True)
         content = io.BytesIO()
         np.savez_compressed(content, **self.arrays)  # type: ignore[arg-type]
@@ -65,7 +68,7 @@ def choose_record(folder: Path, draw: Random, problem: str = "*") -> RecordFile:
 
 
 def improve_value(folder: Path, draw: Random) -> Path:
-    """Claim a better value than the witness has, and claim that it is optimal."""
+    """Claim that a record has a better value than its witness, and that this value is optimal."""
     record = choose_record(folder, draw)
     step = -1 if record.fields["problem"] in _LEAST else 1
     value = record.fields["value"] + step * draw.randint(1, 3)

@@ -48,7 +48,7 @@ _LIMIT = 30
 
 
 class TooSlow(BaseException):
-    """An input that takes longer than the limit."""
+    """Raised if an input takes longer than the limit."""
 
 
 _GRID = """title = "a title"
@@ -319,7 +319,8 @@ def fuzz_command(servers: Servers, draw: Random) -> Outcome:
             case _:
                 words[place] = damage(draw, words[place])
         words = words or ["query"]
-    # A shell cannot pass a NUL character. Commands that start or stop servers are tested elsewhere.
+    # A shell cannot pass a NUL character. Commands that could stop the servers or delete data are
+    # skipped.
     words = [word.replace("\x00", "") for word in words]
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []

@@ -153,7 +153,7 @@ def _experiments() -> dict[str, Any]:
 
 
 def experiment_file(draw: Random, folder: Path) -> Case:
-    """Return a changed experiment file."""
+    """Write a changed experiment file, and return its `Case`."""
     content, what = change_json(draw, _experiments(), "experiments")
     file = _write(draw, folder, _text(content))
     return what, lambda: read_file(file)
@@ -171,7 +171,7 @@ def _write(draw: Random, folder: Path, text: bytes) -> Path:
 
 
 def shard_file(draw: Random, folder: Path) -> Case:
-    """Return a changed shard file, which in most cases still has a correct checksum."""
+    """Write a changed shard file, mostly with a correct checksum, and return its `Case`."""
     kind: ShardKind = draw.choice(get_args(ShardKind))
     content, what = change_json(draw, content_of_shard(kind), draw.choice(("results", "job")))
     text = seal(content) if draw.random() < 0.95 else _text(content)
@@ -189,7 +189,10 @@ def _small_records() -> list[Record]:
 
 
 def record_file(draw: Random, folder: Path) -> Case:
-    """Return a changed record, which states the correct SHA-256 of its witness."""
+    """Write a record with changed fields or a changed witness, and return its `Case`.
+
+    The SHA-256 is that of the changed witness, unless it has been changed as well.
+    """
     record = draw.choice(_small_records())
     arrays = dict(record.witness)
     what = ""
@@ -262,7 +265,7 @@ def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
 
 
 def forest_file(draw: Random, folder: Path) -> Case:
-    """Return a forest file with changed bytes, or with a changed array."""
+    """Write a forest file with changed bytes or a changed array, and return its `Case`."""
     path = folder / "forest.npz"
     spec, name = draw.choice((("S4", "multiple"), ("S5", "greedy"), ("Q3", "binomial")))
     forest(spec, name).save(path)
@@ -315,7 +318,7 @@ _BACKUP = {
 
 
 def backup_file(draw: Random, folder: Path) -> Case:
-    """Return a changed backup file."""
+    """Write a changed backup file, and return its `Case`."""
     manifest, what = change_json(draw, _BACKUP)
     text = _text(manifest)
     if draw.random() < 0.1:

@@ -20,7 +20,7 @@ _NAME = "fuzzed"
 
 
 class _Raising:
-    """A value on which every operation raises an exception."""
+    """A value that raises exceptions when it is converted, iterated, measured or shown."""
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise RuntimeError("no array\nof mine")
@@ -106,7 +106,10 @@ def _generators(draw: Random) -> Any:
 
 
 def _function(draw: Random, kind: str, result: Any) -> Any:
-    """Return a function with valid or invalid parameters that returns a result or raises."""
+    """Return a function that returns the result or raises, or sometimes an unsuitable object.
+
+    The function has the parameters of its kind of plug-in, or other parameters.
+    """
     error = draw.choice((*[None] * 12, ValueError("a\nb"), StarcastError("", ""), KeyError()))
 
     def answer(*_: object) -> Any:

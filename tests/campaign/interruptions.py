@@ -28,7 +28,7 @@ _SIGNALS: dict[str, tuple[Callable[[int, int], None], signal.Signals]] = {
 
 
 def kill(servers: Servers, draw: Random) -> Outcome:
-    """Kill or interrupt a command or kill its worker, finish its work, and compare the stores."""
+    """Kill or interrupt a command, or kill its worker; finish the work and compare the stores."""
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
     way = draw.choices(list(_WAYS), list(_WAYS.values()))[0]
@@ -54,8 +54,8 @@ def kill(servers: Servers, draw: Random) -> Outcome:
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
     """Wait until a command has used the given number of seconds of CPU time.
 
-    If ``for_worker``, wait instead until the command has started a worker. Return at once when the
-    command has ended.
+    If ``for_worker`` is true, wait until the command has started a worker. In both cases, return at
+    once when the command has ended.
     """
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end and process.poll() is None:
@@ -67,7 +67,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
-    """Send a signal to the command or kill a worker; return signals that can end the command."""
+    """Send a signal to the command, or kill a worker; return the signal if one was sent."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way in _SIGNALS:
             send, number = _SIGNALS[way]
@@ -79,7 +79,10 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _without_start(done: Done) -> Done:
-    """Remove stderr if Python was interrupted during its imports, when a traceback is allowed."""
+    """Return a command without its stderr if Python was interrupted during its imports.
+
+    A traceback is allowed in this case.
+    """
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done
 

@@ -25,7 +25,7 @@ class Done:
 
     @property
     def result(self) -> str:
-        """The exit code as text."""
+        """The result as text, such as ``exit 0``, or ``hangs``."""
         return "hangs" if self.code is None else f"exit {self.code}"
 
 

@@ -131,7 +131,7 @@ class Servers:
         return problems + self.find_problems(baseline, finished=True)
 
     def recovered(self) -> "Servers":
-        """Return the servers; embedded servers that do not run after a kill are started again."""
+        """Return the servers, after starting embedded servers that are not running."""
         if self.home is None:
             return self
         try:

@@ -1,11 +1,12 @@
 """Registry of functions that independently find the counterexamples of claims that fail.
 
-``@reimplements("TS.L5")`` registers a function that compares the values of that claim on S_n or
-S_{n,k}. It is called with n, or with n and k, and yields a counterexample or None for each
-comparison; only the first counterexample counts. A counterexample is a mapping that describes where
-the claim fails, with the values ``found`` and ``stated``; `find_counterexample` adds the size. The
-function is written in plain Python from the claim alone. It takes
-trees, schedules and distances from `oracles`, and must not import `starcast`.
+``@reimplements("TS.L5")`` registers a function that checks the claim TS.L5 on S_n or S_{n,k}. The
+function is called with n, or with n and k. For each comparison, it yields a counterexample or None;
+only the first counterexample is used. A counterexample is a mapping that describes where the claim
+fails, with the values ``found`` and ``stated``; `find_counterexample` adds the size.
+
+The function is written in plain Python from the claim alone. It takes trees, schedules and
+distances from `oracles`, and must not import `starcast`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from oracles.star_graph import nodes
 
 Place = Mapping[str, bool | int | str]
 Value = Fraction | int | str
-#: Counterexamples, or None for values that are as stated, in the order in which they are compared.
+#: The results of comparisons in order: a counterexample, or None if the value is as stated.
 Comparisons = Iterator[Place | None]
 Function = TypeVar("Function", bound=Callable[..., Comparisons])
 

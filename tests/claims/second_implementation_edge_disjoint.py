@@ -44,7 +44,7 @@ def is_forest(trees: Sequence[Tree], n: int) -> bool:
 def _trees_of_less_depth(n: int) -> Comparisons:
     if n != 4:  # one counterexample suffices
         return
-    # The first subtree of a forest with a smaller depth than the paper's. Each digit is the
+    # The first subtree of a forest that is less deep than the paper's. Each digit is the
     # dimension of the link from a node to its parent, in rank order.
     dimensions = "022222233334332222442234"
     digits = zip(nodes(n), dimensions, strict=True)
@@ -96,7 +96,7 @@ def last_step(rows: Iterable[Row]) -> int:
 
 @reimplements("EDT.S42-bound")
 def _one_tree_beats_the_bound(n: int) -> Comparisons:
-    """Find a broadcast with fewer steps than the bound, along a single breadth-first tree."""
+    """Find a broadcast along one breadth-first tree with fewer steps than the stated bound."""
     distance = distances(identity(n))
     tree: Tree = {}
     for node in nodes(n)[1:]:
@@ -139,7 +139,7 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether every healthy node gets every message for any set of ``faulty`` faults.
+    """Return whether all healthy nodes get all messages whichever ``faulty`` parts of S_n fail.
 
     ``tree_messages`` lists the messages that each tree carries. The source is always healthy.
     """
@@ -160,7 +160,7 @@ def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> boo
 
 @reimplements("EDT.FT.divides")
 def _sufficient_distributions(n: int) -> Comparisons:
-    """Find a sufficient number of copies that does not divide n-1, contrary to the claim."""
+    """Find a number of copies that suffices although it does not divide n-1."""
     trees = edt(identity(n))
     for copies in range(2, n - 1):
         if (n - 1) % copies == 0:
@@ -219,5 +219,5 @@ def total_exchange_quotient(n: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(_: int) -> Comparisons:
-    """Check that `total_exchange_quotient` is bounded, as it is if the ratio has order log n."""
+    """Check that `total_exchange_quotient` is bounded, as it is if the claimed order is correct."""
     yield unbounded(total_exchange_quotient)

@@ -121,7 +121,7 @@ def nodes_before_last(n: int) -> Comparisons:
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(n: int) -> Comparisons:
-    """Compare with n-1 the number of nodes that start with 1 and are at distance K-1.
+    """Compare n-1 with the number of nodes that start with 1 and are at distance K-1.
 
     K is the diameter.
     """
@@ -331,8 +331,8 @@ def hypercube_exchange(_: int) -> Comparisons:
 def star_over_cube(n: float) -> float:
     """Return the mean distance in S_n divided by that in a hypercube with as many nodes.
 
-    The claim concerns "any other case" in Table 6. Of these counts, only those of the one-port
-    alltoall differ between the star graph and the hypercube, and they differ by this factor.
+    The claim concerns "any other case" in Table 6. Among these cases, only the one-port alltoall
+    has different counts on the star graph and on the hypercube. They differ by this factor.
     """
     # For huge n, the term 2/n of the mean distance in S_n does not matter.
     return (n + log(n) + 0.5772156649 - 4) / (cube_dimension(n) / 2)

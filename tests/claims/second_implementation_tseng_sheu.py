@@ -60,9 +60,9 @@ def execute_algorithm_1(n: int, p: int, one_port: bool) -> int:
 
 @reimplements("TS.T1.time")
 def first_late(n: int, one_port: bool = False) -> Comparisons:
-    """Find m, T_s and T_c for which every number p of segments takes too long.
+    """Find m, T_s and T_c for which a broadcast with any number p of segments takes too long.
 
-    The counterexample also has the best p. Theorem 1 states the time on all-port nodes; the time
+    The counterexample also states the best p. Theorem 1 states the time on all-port nodes; the time
     on one-port nodes is n-1 times as long (Theorem 2).
     """
     steps = partial(execute_algorithm_1, n, one_port=one_port)

@@ -131,7 +131,7 @@ def test_huge_integers_are_compared_exactly(measured: Any, stated: Any) -> None:
     assert verdict_of(lambda check: check.equal("number", measured, measured)).verdict == "holds"
 
 
-def test_an_absent_subject_without_a_reason_is_not_checkable() -> None:
+def test_a_claim_on_an_absent_subject_without_a_reason_is_not_checkable() -> None:
     assert verdict_of(lambda check: check.absent("an algorithm", "")).verdict == "not checkable"
 
 
@@ -169,7 +169,7 @@ def test_sizes_are_sorted_by_n_then_k() -> None:
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
-def test_a_claim_that_includes_the_size_below_the_usual_ones_fails_there() -> None:
+def test_a_claim_whose_sizes_include_s2_can_fail_on_s2() -> None:
     sizes = family_sizes("star", 4, 4, 4, least=2)
     result = verdict_of(lambda check: check.true("n > 2", check.n > 2), sizes)
     assert (result.verdict, result.sizes) == ("fails", ("S2", "S3", "S4"))
@@ -229,7 +229,7 @@ def test_the_counterexample_does_not_depend_on_the_order_in_which_checks_finish(
     assert claim_verdict(claim, found).sizes == listed
 
 
-def test_an_absent_value_is_not_counted_as_compared() -> None:
+def test_an_absent_subject_counts_as_no_comparison() -> None:
     claim = Claim("TS.L5", "Lemma 5", "", SIZES, absent_and_unequal)
     evidence = verify.run_check(claim, "S3", ObjectCache())
     assert [finding.compared for finding in evidence.findings] == [0, 1]

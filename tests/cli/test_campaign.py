@@ -1,6 +1,6 @@
 """A short fault-injection campaign with a fixed seed; `make campaign` runs for some minutes.
 
-The actions of each kind are one test case. An action that violates an invariant fails its case,
+There is one test case for each kind of action. An action that violates an invariant fails its case,
 and can be reproduced from its kind, seed and number.
 """
 
@@ -72,7 +72,7 @@ def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) 
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_pages_still_answer_during_an_attack(tmp_path: Path, name: str) -> None:
+def test_pages_load_during_an_attack(tmp_path: Path, name: str) -> None:
     """The attacked server has no stores."""
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable

@@ -46,7 +46,7 @@ def stored(database: URL, starcast: Starcast) -> Starcast:
 
 
 def rows(result: Result) -> dict[str, dict[str, Any]]:
-    """Return the rows of a JSON listing by id."""
+    """Return the rows of a JSON listing, each under its id."""
     assert result.code == 0, result.err
     return {row["id"]: row for row in result.json}
 

@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_a_letter_that_also_ends_an_experiment_name(
+def test_the_legend_names_both_sides_if_a_name_ends_with_a_letter_of_the_legend(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
@@ -108,7 +108,7 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
 
 
 def _data(page: str) -> list[dict[str, Any]]:
-    """Return the data of the panels in an HTML page."""
+    """Return the data of the plot panels in an HTML page."""
     text = page.partition('<script id="panels" type="application/json">')[2]
     panels: list[dict[str, Any]] = json.loads(text.partition("</script>")[0])
     return panels
@@ -237,7 +237,9 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
 
 
 @pytest.mark.usefixtures("stored")
-def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -> None:
+def test_a_latex_table_has_a_caption_and_the_same_rows_as_the_markdown_table(
+    starcast: Starcast,
+) -> None:
     result = starcast(f"compare {SIDES} -f latex")
     assert result.code == 0, result.err
     table = read_table(result.out)

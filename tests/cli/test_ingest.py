@@ -105,7 +105,7 @@ def test_a_dry_run_needs_no_server(
 def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exit code is 0, a remark says that the ingest is too large, and nothing is built."""
+    """The exit code is 0, a remark says that the ingest is too large, and no forest is built."""
     monkeypatch.setattr(Forest, "__post_init__", Mock(side_effect=AssertionError("built")))
     result = starcast("ingest S11 --trees all --schedules all --dry-run --format json")
     assert result.code == 0
@@ -130,9 +130,10 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 def test_an_impossible_ingest_is_refused(
     starcast: Starcast, stores: Stores, words: str, code: int, error: str, hint: str
 ) -> None:
-    """The error names the invalid option, or the size or time beyond the limit. Nothing is stored.
+    """The error names the invalid option, or the size or time beyond the limit.
 
-    Limits and load methods are checked after the graph has been paired with the database.
+    No artifact is stored. Limits and load methods are checked after the graph has been paired
+    with the database.
     """
     actual = refused(starcast(f"ingest {words}"), code)
     assert error in actual[0]

@@ -152,7 +152,7 @@ def test_commands_that_use_an_experiment_report_its_missing_runs(
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
-    """A grid that this version refuses is listed with its stored values, other grids as usual."""
+    """A grid that this version of starcast refuses is listed with its stored values."""
     for name in ("old", "ours"):
         assert starcast(f"experiment run {name} --algorithm multiple {GRID}").code == 0
     with engine.begin() as connection:

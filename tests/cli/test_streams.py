@@ -158,7 +158,7 @@ def test_the_package_can_be_run_as_a_module() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "\x04"])
-def test_the_end_of_the_input_at_a_confirmation_counts_as_an_interruption(
+def test_the_end_of_the_input_at_a_confirmation_prompt_acts_like_ctrl_c(
     answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = io.StringIO(answer.strip("\x04"))

@@ -38,7 +38,7 @@ def test_pages_of_a_server_are_accessible_in_every_mode(
 ) -> None:
     page = window.pages[0] if window.pages else window.new_page()
     enter_mode(page, MODES[mode])
-    page.goto("about:blank")  # the same URL with a fragment would not be loaded again
+    page.goto("about:blank")  # otherwise a new fragment would not reload the page
     page.goto(address + path)
     if "explore/S" in path:
         page.wait_for_selector("body[data-ready]")
@@ -130,7 +130,7 @@ def test_single_character_keys_can_be_switched_off(open_page: Open) -> None:
         keys.set_checked(is_on)
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press(".")
-        page.keyboard.press("ArrowRight")  # not a character, so it always works
+        page.keyboard.press("ArrowRight")  # a key without a character always works
         expect(page.locator("#selection code")).to_have_count(1)
         expect(page.locator("#step-text")).to_contain_text(f"{step} of")
 

@@ -64,7 +64,7 @@ def test_the_page_is_small_loads_nothing_and_permits_only_its_own_script(
     assert len(text.encode()) < 3e6
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
-    assert loaded == ["data:,", "../"]  # an empty icon, and the link to the service
+    assert loaded == ["data:,", "../"]  # an empty icon, and a link to the home page
     assert not re.search(r"^import |^export ", text, re.MULTILINE)
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data
@@ -93,7 +93,7 @@ def test_labels_of_different_lengths_fit_into_their_boxes(
         assert 0 < text < box
 
 
-def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
+def test_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
     page = open_page("S4")
     drawn = node(page, "4321")
     seen = {drawn.get_attribute("transform")}
@@ -734,7 +734,7 @@ def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
     buttons = page.locator("#selection .note").first
-    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # port 1 to node 2, and port 3 to node 5
+    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # pairs of port and neighbour
     page.keyboard.press("2")
     expect(page.locator("#selection code").first).to_have_text("1")
     page.keyboard.press("1")

@@ -105,7 +105,7 @@ def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> No
 def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     browser: Browser, filled: Lab, tmp_path: Path, has_scripts: bool
 ) -> None:
-    """The file has the same plots as the page of a server. Without scripts, it shows tables."""
+    """With scripts, the file plots the stored times. Without scripts, it shows them in tables."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     comparison = filled.compare("wide")
@@ -172,7 +172,7 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
 
 
 @pytest.mark.slow
-def test_a_query_drawing_is_as_wide_as_the_page_and_opens_alone(tab: Page) -> None:
+def test_a_query_drawing_is_as_wide_as_the_page_and_opens_on_a_click(tab: Page) -> None:
     tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
     picture = tab.get_by_role("img", name="The nodes and links of the answer")
     expect(picture).to_be_visible()

@@ -16,7 +16,7 @@ from oracles.tseng_sheu import dimension_change
 
 
 def algorithm_2(tree: Tree, n: int) -> set[Row]:
-    """Return the rows of source 12..n by A5 of tseng-sheu.md.
+    """Return the rows of source 12..n in Algorithm 2 of Tseng & Sheu (A5 of tseng-sheu.md).
 
     Segment i travels down the i-th dimension change of the tree, one level per step.
     """
@@ -25,7 +25,10 @@ def algorithm_2(tree: Tree, n: int) -> set[Row]:
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
-    """Return the rows of source x of S_{n,k}: unit i travels down tree i translated to x."""
+    """Return the rows of source x in an allgather on S_{n,k}.
+
+    Unit i travels down tree i, which is translated to x.
+    """
     q = nk_star.extension(x, n)
     return pipelined(
         [translated(tree, q) for tree in trees],
@@ -42,7 +45,10 @@ def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
-    """Return the rows of A2: phase 1 once per message, then phase 2 once for all messages."""
+    """Return the rows of one source in the allgather along rotated Hamiltonian paths (A2).
+
+    Phase 1 is executed once per message, then phase 2 once for all messages.
+    """
     length = max(row.step for row in phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     first = {
@@ -54,10 +60,11 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
 
 
 def mbst_copies(n: int, messages: int) -> set[Row]:
-    """Return the rows of A3: messages travel down copies of the MBST, copy c rotated c times.
+    """Return the rows of one source in the allgather along rotated copies of the tree MBST (A3).
 
-    The messages follow one another, each without its last step. All deferred rows of the last steps
-    come at the end, with at most one link of each dimension per step.
+    Copy c is rotated c times. The messages follow one another, each without its last step. All
+    deferred rows of the last steps come at the end, with at most one link of each dimension per
+    step.
     """
     numbers = mbst(n).numbers
     last = step(max(numbers.values()), n)
@@ -83,7 +90,10 @@ def mbst_copies(n: int, messages: int) -> set[Row]:
 
 
 def cycle(n: int, messages: int) -> set[Row]:
-    """Return the rows of A4: each message travels the Hamiltonian cycle without its last link."""
+    """Return the rows of one source in the allgather along a Hamiltonian cycle (A4).
+
+    Each message crosses all links of the cycle but the last.
+    """
     types = cycle_types(n)[:-1]
     way = visited(identity(n), types)
     return {

@@ -112,7 +112,7 @@ def cycle_types(n: int) -> list[int]:
 
 
 def cycle_tree(n: int) -> Tree:
-    """Return the tree of A4: the Hamiltonian cycle without its closing link, from the identity."""
+    """Return the Hamiltonian cycle from the identity, without its last link, as a tree (A4)."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
 
@@ -133,7 +133,7 @@ def leaves(n: int) -> list[Node]:
 
 
 def rotated_tree(n: int) -> Tree:
-    """Return the tree of algorithm 1: the paths T_2, .., T_n and the leaves.
+    """Return the tree that consists of the paths T_2, .., T_n and the leaves (algorithm 1).
 
     The link from a leaf to its parent has the position of symbol n as its dimension.
     """
@@ -195,7 +195,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """Assign numbers to all nodes and build the MBST by A3, given the defined generators G_k."""
+    """Number all nodes and build the tree MBST (A3), given the generators G_k that are defined."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
@@ -227,5 +227,5 @@ def mbst(n: int) -> Numbered:
 
 
 def step(m: int, n: int) -> int:
-    """Return the step in which node number m is reached."""
+    """Return the step in which the message reaches the node with number m."""
     return ceil_div(m, n - 1)

@@ -33,7 +33,7 @@ def right_of(k: int, n: int) -> list[int]:
 
 
 def fmr(x: Node, k: int) -> int:
-    """Return the first position to the right of k that has a misplaced symbol."""
+    """Return the first position, cyclically to the right of k, that has a misplaced symbol."""
     return next(j for j in right_of(k, len(x)) if x[j - 1] != j)
 
 
@@ -44,19 +44,19 @@ def p(x: Node) -> int:
 
 
 def spt_parent(x: Node) -> Node | None:
-    """Return the parent in SPT, or None if the first symbol of x is 1 (as in I)."""
+    """Return the parent of x in SPT, or None if the first symbol of x is 1."""
     return None if x[0] == 1 else swap(x, p(x))
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent of x in subtree l of SPG, or None if x is I or not in the subtree."""
+    """Return the parent of x in a subtree of SPG, or None for the root and for nodes outside it."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent of x in subtree l of EDT, or None for I."""
+    """Return the parent of x in a subtree of EDT, or None if x is the identity."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
@@ -75,12 +75,12 @@ def edt_parent(x: Node, tree: int) -> Node | None:
 
 
 def spt(root: Node) -> list[Tree]:
-    """Return a list with SPT, which is a partial tree: it can omit nodes."""
+    """Return a list with one tree, SPT, which need not contain all nodes."""
     return [at_root({x: spt_parent(x) for x in nodes(len(root))}, root)]
 
 
 def spg(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of SPG, which are partial trees: they can omit nodes."""
+    """Return the n-1 subtrees of SPG, which need not contain all nodes."""
     return [
         at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -89,7 +89,7 @@ def spg(root: Node) -> list[Tree]:
 
 @cache
 def edt(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of EDT."""
+    """Return the n-1 edge-disjoint trees with the given root."""
     return [
         at_root({x: edt_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -97,7 +97,7 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """Return the tree with the given parents, translated from root I to another root.
+    """Return the tree with the given parents, translated from the identity to another root.
 
     Nodes whose parent is None are omitted.
     """

@@ -45,7 +45,7 @@ def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
 
 
 def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
-    """Return the queue of each tree as message numbers, one for each copy."""
+    """Return, for each tree, its queue of message numbers; each entry stands for one copy."""
     return [[message for message, _ in queue] for queue in queues(messages, copies, trees)]
 
 

@@ -20,8 +20,9 @@ from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, n
 def fewest_steps(n: int, messages: int) -> int:
     """Return the lower bound on the number of steps, ceil(M t_n / (n-1)).
 
-    All sources need n! M t_n transmissions; in a step, each of n!(n-1) directed links has one. M is
-    the number of messages per pair, t_n the sum of the distances from a node to all others.
+    All sources together need n! M t_n transmissions, and a step has at most n!(n-1), one per
+    directed link. M is the number of messages per pair of nodes, and t_n is the sum of the
+    distances from a node to all others.
     """
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
@@ -81,12 +82,12 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """Return L, the number of displaced symbols plus the number of cycles, summed over X."""
+    """Return L, the sum over all nodes in X of their numbers of displaced symbols and of cycles."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the steps in which each job crosses its links, by the list scheduling of A6.
+    """Return the steps in which each job crosses its links, by list scheduling (A6).
 
     A job is a list of dimensions, crossed in this order. Each dimension is crossed by one job per
     step: the job with the most links left, or the first of several such jobs.

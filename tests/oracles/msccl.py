@@ -11,7 +11,7 @@ Wires = defaultdict[tuple[str, str, str], list[int]]
 
 
 def contribution(rank: int, index: int) -> int:
-    """Return the number in an input chunk; a sum of such numbers reveals its contributions."""
+    """Return the number in an input chunk; a sum of these numbers reveals which were added."""
     scale: int = 10 ** (4 * rank)
     return (index + 1) * scale
 

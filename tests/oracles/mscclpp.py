@@ -18,7 +18,7 @@ PARTS = 12
 
 @cache
 def contribution(rank: int, index: int) -> int:
-    """Return the number at an index of a rank's input."""
+    """Return the number at the given index of the input of a rank."""
     return Random(1000 * rank + index).getrandbits(40)  # noqa: S311 - repeatable
 
 
@@ -157,7 +157,10 @@ def _units(
 
 
 def _place(plan: Any, rank: int, buffer: str, index: int) -> Any:
-    """Return a memory place; in an in-place plan, the smaller buffer is part of the larger one."""
+    """Return the key of a memory place: rank, buffer and index.
+
+    In an in-place plan, the smaller of the input and output buffers is a part of the larger one.
+    """
     gpu = plan["gpus"][rank]
     if plan["inplace"] and buffer in ("i", "o"):
         sizes = {"i": gpu["input_chunks"], "o": gpu["output_chunks"]}

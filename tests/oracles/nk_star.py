@@ -28,7 +28,7 @@ def missing(v: Node, n: int) -> list[int]:
 
 
 def residual(v: Node, x: int) -> Node:
-    """Return res_x(v), in which a symbol x that v lacks replaces the first symbol."""
+    """Return res_x(v), the node v with its first symbol replaced by x, a symbol that v lacks."""
     assert x not in v
     return (x, *v[1:])
 
@@ -154,7 +154,7 @@ def parent(v: Node) -> Node:
 
 @cache
 def greedy(r: Node, n: int) -> Tree:
-    """Return SP(r), which is SP(Id) with its symbols relabelled by the extension of r."""
+    """Return the tree SP(r), which is SP(Id) with all symbols relabelled by the extension of r."""
     others = nodes(n, len(r))[1:]
     return translated({v: parent(v) for v in others}, extension(r, n))
 

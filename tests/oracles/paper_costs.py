@@ -58,13 +58,13 @@ class Asked(NamedTuple):
 
 @cache
 def star(n: int) -> Size:
-    """Return the properties of S_n, with the sum of distances by its closed form."""
+    """Return the properties of S_n; the sum of distances is computed by its closed form."""
     return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
-    """Return the properties of S_{n,k}, with the distance of each node by the paper's formulas."""
+    """Return the properties of S_{n,k}; the distance of each node follows the paper's formulas."""
     nodes = nk.nodes(n, k)
     return Size(n, k, len(nodes), n - 1, nk.diameter(n, k), sum(map(nk.distance, nodes)))
 
@@ -110,7 +110,7 @@ def _piped(net: Size, asked: Asked, height: int, packet: Fraction, trees: int = 
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
-    """Return the cost of a number of steps, rounded up, in which packets have m/M bytes."""
+    """Return the cost of ``steps`` steps (rounded up), each with packets of m/M bytes."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 

@@ -25,7 +25,7 @@ class Send:
 
 @cache
 def sends_from(source: Node) -> tuple[Send, ...]:
-    """Return the sends of B1, the recursive all-port procedure with the paper's arguments."""
+    """Return the sends of the recursive all-port broadcast procedure (B1)."""
     sends: list[Send] = []
 
     def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:
@@ -48,12 +48,12 @@ def sends_from(source: Node) -> tuple[Send, ...]:
 
 
 def broadcast_tree(source: Node) -> Tree:
-    """Return the broadcast tree of B1, which maps each node to the node that informs it."""
+    """Return the broadcast tree (B1), which maps each node to the node that informs it."""
     return {send.receiver: send.sender for send in sends_from(source)}
 
 
 def one_port(source: Node, messages: int) -> set[Row]:
-    """Return the rows of B2, the one-port broadcast.
+    """Return the rows of the one-port broadcast (B2).
 
     A node sends to one child per slot; the children of Rule 2 come first. The source starts a
     message every n-1 slots.

@@ -44,7 +44,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def children(tree: Tree) -> dict[Node, set[Node]]:
-    """Return the children of every node that has any."""
+    """Return the children of every node that is not a leaf."""
     result: dict[Node, set[Node]] = {}
     for child, parent in tree.items():
         result.setdefault(parent, set()).add(child)

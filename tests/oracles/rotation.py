@@ -86,7 +86,7 @@ def period(x: Node) -> int:
 
 @cache
 def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
-    """Return all necklaces but the root's, each from its lowest node, sorted by that node."""
+    """Return all necklaces but the root's, sorted; each necklace starts at its lowest node."""
     visited = {identity(n)}
     result = []
     for x in nodes(n):

@@ -55,7 +55,7 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
 
 
 def near_balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Return the messages of the scatter `near-balanced`, which all use the same tree."""
+    """Return the messages of the scatter `near-balanced`; all messages use one tree."""
     tree = near_balanced(root)
     return [along(tree, x, 0, number) for x in tree for number in range(messages)]
 

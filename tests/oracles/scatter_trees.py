@@ -114,7 +114,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """Return consecutive numbers, from ``first``, for all nodes with leading 1 but the identity."""
+    """Number all nodes that start with 1, except the identity, consecutively from ``first``."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:

@@ -124,7 +124,7 @@ def execute(rows: Iterable[Row], held: Mapping[Any, Iterable[Any]]) -> Execution
 def deliver_all(
     rows: Iterable[Row], held: Mapping[Any, Collection[Any]], every: Iterable[Any]
 ) -> dict[int, int]:
-    """Execute a schedule, check that every node gets all units, and return packet sizes.
+    """Execute a schedule, check that the nodes in ``every`` get all units, and return packet sizes.
 
     The result maps each step to the size of its largest packet.
     """

@@ -139,7 +139,7 @@ class Outcome:
 def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
     """Execute a plan step by step up to the first violation.
 
-    Under faults, rows over a failed part or without their unit are dropped.
+    Under faults, a row is dropped if its link or an end is down, or if its sender lacks the unit.
     """
     if plan.collective in REDUCTIONS:
         return execute_reduction(plan, faults)

@@ -133,7 +133,7 @@ def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
 
 
 def ceil_div(part: int, total: int) -> int:
-    """Return the quotient rounded up."""
+    """Return ``part / total``, rounded up."""
     return -(-part // total)
 
 

@@ -30,13 +30,13 @@ def alpha(v: Node, r: Node) -> int:
 
 @cache
 def greedy(r: Node) -> Tree:
-    """Return the greedy tree L(r) of A1, whose paths to the root r are shortest paths."""
+    """Return the greedy tree L(r), whose paths to the root r are shortest paths (A1)."""
     return {v: swap(v, alpha(v, r)) for v in nodes(len(r)) if v != r}
 
 
 @cache
 def multiple(r: Node) -> tuple[Tree, ...]:
-    """Return the n-1 trees of A2 with root r.
+    """Return the n-1 multiple trees with root r (A2).
 
     Tree i is the greedy tree of r shifted cyclically by i positions, re-rooted at r.
     """
@@ -44,7 +44,7 @@ def multiple(r: Node) -> tuple[Tree, ...]:
 
 
 def height_of_multiple(n: int) -> int:
-    """Return the height h of the highest tree of A2, by its closed form in A6.
+    """Return the height of the highest multiple tree, by its closed form (A6).
 
     The height is D_n + n + g - 2, where g is the largest proper divisor of n, but 1 for n = 2.
     """
@@ -53,9 +53,9 @@ def height_of_multiple(n: int) -> int:
 
 
 def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
-    """Return the dimension change DC of A4, a tree with the same root.
+    """Return the i-th dimension change of a tree, which has the same root (A4).
 
-    On every path from the root, each dimension is replaced by its i-th rotation.
+    On every path from the root, each dimension is rotated i times.
     """
     image = {root: root}
     for node in sorted(tree, key=depths(tree, root).__getitem__):

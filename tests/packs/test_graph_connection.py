@@ -63,7 +63,7 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # creates indexes, by which the server knows the labels
+@pytest.mark.usefixtures("bolt")  # its indexes make the labels known to the server
 def test_notices_of_the_server_are_part_of_the_result(
     graph: Graph, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,8 +101,8 @@ def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> Non
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
-#: A program that runs statements on the server whose address it reads, and prints the outcome of
-#: each statement, and finally the program's peak memory in kB.
+#: A program that reads the address of a server and runs statements on it. It prints the outcome of
+#: each statement and, at the end, its own peak memory in kB.
 ASK = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_DATA, (3 * 10**9, 3 * 10**9))
@@ -186,7 +186,7 @@ def refused(
 
 
 def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress) -> None:
-    """The wrong password is not in the error, nor the right one in the `repr` of the address."""
+    """The error does not contain the wrong password, and `repr` hides the right password."""
     error = refused(graph_address, password="not-the-password")
     assert "refuses the login of 'neo4j'" in error.message
     assert "not-the-password" not in str(error)

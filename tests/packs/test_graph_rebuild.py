@@ -32,7 +32,7 @@ over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores, holding S4 with the multiple trees and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its multiple trees and a broadcast."""
     ingest(stores, PLAN)
     return stores
 
@@ -135,7 +135,7 @@ def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
     assert_correct(stores)
 
 
-def test_a_replacement_that_is_impossible_deletes_nothing(stores: Stores) -> None:
+def test_an_impossible_replacement_deletes_nothing(stores: Stores) -> None:
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT, replace=True)
     assert_correct(stores)
@@ -166,11 +166,11 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
-#: By phase: which report of progress interrupts a rebuild. Batches have ten rows.
-#: Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written batch
-#: of nodes (3) gives one report. Relationships within a half of the nodes are written in
-#: pairs of batches, with one report per pair; those between the halves in batches of two rows.
-#: Together, these give 6 reports for links, 12 for edges and 18 for sends.
+#: For each phase of a rebuild, the number of a progress report during that phase. Batches have ten
+#: rows. Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written
+#: batch of nodes (3) causes one report. Relationships within one half of the nodes are written in
+#: pairs of batches, and each pair causes one report. Relationships between the halves are written
+#: in batches of two rows. Together, they cause 6 reports for links, 12 for edges and 18 for sends.
 BREAKS = {
     "delete sends": 3,
     "delete edges": 18,

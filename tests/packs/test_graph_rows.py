@@ -28,7 +28,7 @@ def mixed(values: list[int]) -> int:
 
 
 def listed(part: Rows) -> list[tuple[int, ...]]:
-    """Return start, end and the other columns of each row."""
+    """Return each row as a tuple of its start, its end and the other columns."""
     return list(map(tuple, part.table.T.tolist()))
 
 
@@ -179,7 +179,7 @@ def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(
 
 
 def test_joining_no_blocks_gives_no_rows() -> None:
-    """The result has all columns, but no rows."""
+    """An artifact can have no rows, and thus no blocks."""
     assert len(artifacts.join_blocks([], LINK, "S2", topology("S2"))) == 0
 
 

@@ -23,7 +23,7 @@ from support.packs.stored_data import write
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
 
-#: The fixture creates the constraints, as any ingest does.
+#: The fixture `bolt` creates the constraints, as any ingest does.
 pytestmark = pytest.mark.usefixtures("bolt")
 
 
@@ -118,7 +118,7 @@ def test_exactly_one_of_several_concurrent_pairings_succeeds(
 
 @pytest.fixture
 def s4(bolt: BoltWriter) -> Topology:
-    """S4 in the graph."""
+    """The topology S4, which has been written to the graph."""
     network = topology("S4")
     write(bolt, network)
     return network
@@ -126,7 +126,7 @@ def s4(bolt: BoltWriter) -> Topology:
 
 @pytest.fixture
 def trees(bolt: BoltWriter, s4: Topology) -> Forest:
-    """The multiple trees of S4 with root 3142, in the graph."""
+    """The multiple trees of S4 with root 3142, which have been written to the graph."""
     built_forest = forest(s4, "multiple", "3142")
     write(bolt, built_forest)
     return built_forest

@@ -27,7 +27,7 @@ from support.recorder import Recorder
 
 @pytest.fixture
 def stored(stores: Stores) -> Stores:
-    """Both stores, holding S4 with the multiple trees, the greedy tree and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its multiple trees, its greedy tree and a broadcast."""
     ingest(stores, LARGER)
     return stores
 
@@ -60,7 +60,8 @@ def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
     assert len(missing) == 3
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
     assert f"{SENDS}: 9 more rows differ" in lines
-    assert ingest(stored, LARGER).created == []  # an ingest trusts the states in PostgreSQL
+    # An ingest does not repair the graph, since it trusts the states in PostgreSQL.
+    assert ingest(stored, LARGER).created == []
     rebuild(stored, ["S4"], LoadMethod.BOLT)
     assert verify(stored, checksums=True) == []
     assert_stored(stored, LARGER)

@@ -39,7 +39,7 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 
 def values(spec: str, name: str, kind: str) -> list[Any]:
-    """Return a few values for a query's parameter."""
+    """Return a few values for a query parameter with the given name and type."""
     nodes = oracle_tools.some_nodes(spec)
     first = nodes[0]
     link = f"{first}-{next(iter(oracle_tools.network(spec)[first]))}"
@@ -86,7 +86,7 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, sp
             continue
         result = run(graph, query, bind(query.parameters, case), row_limit=100_000)
         if query.name == "topology/necklace":
-            assert result.rows == []  # as on all topologies except star graphs
+            assert result.rows == []  # only star graphs have necklaces
         elif oracle.judge is None:
             assert result.rows == oracle.rows(**case)
         else:

@@ -355,7 +355,7 @@ def reading(
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Engine:
-    """Both stores with data; starcast logs in to PostgreSQL as the reader role."""
+    """The engine of a database with data; starcast commands log in to it as the reader role."""
     grid = Grid({
         "topology": "S3", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
         "message_bytes": 64,

@@ -72,7 +72,7 @@ def assert_refused(address: str, error: type[StarcastError], words: str) -> None
 
 @pytest.fixture
 def executor(cluster_of_two: Cluster) -> Iterator[DaskExecutor]:
-    """An executor that uses both workers."""
+    """A Dask executor that uses both workers of the cluster."""
     with connect(cluster_of_two.address) as opened:
         yield opened
 
@@ -271,7 +271,7 @@ def test_an_address_without_a_scheduler_is_refused(
     monkeypatch.setattr(dask_cluster, "PATIENCE", 1)
 
     def answer(server: socket.socket) -> None:
-        with suppress(OSError):  # raised when the server is shut down
+        with suppress(OSError):  # accept() fails when the server is shut down
             while True:
                 server.accept()[0].sendall(b"HTTP/1.0 400 Bad Request\r\n" * 9)
 

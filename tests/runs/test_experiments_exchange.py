@@ -51,7 +51,7 @@ SMALL = Grid({
 
 @pytest.fixture
 def colleague(migrated: Engine) -> Engine:
-    """A second database, as the store of a colleague."""
+    """A second database, which represents the store of a colleague."""
     return migrated
 
 

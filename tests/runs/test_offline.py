@@ -98,7 +98,7 @@ def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> No
     """Arrays read from the stores equal newly built arrays; every artifact is marked complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # left in PostgreSQL by earlier tests
+            drop(stores, "topology", name, cascade=True)  # may be left by earlier tests
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)
@@ -116,7 +116,7 @@ def opened(own: Settings) -> Iterator[Stores]:
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use; check that no other one or server is left."""
+    """Return the name of the data directory in use; check that no stale one or server is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
     pids = [process.pid for process in Neo4j(home).find_processes()]
@@ -140,7 +140,7 @@ def assert_complete(stores: Stores, ids: set[str]) -> None:
 
 
 def dies(own: Settings, stage: str, command: str = "import") -> None:
-    """Run an import or a drop of the new artifacts, and check that it is killed at a stage."""
+    """Import or drop the new artifacts, and check that the command is killed at the given stage."""
     words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
@@ -394,7 +394,7 @@ def test_a_drop_by_import_killed_at_activation_is_finished_by_the_next_command(
 def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default, rows are deleted instead. An import that is requested explicitly is refused."""
+    """By default, rows are then deleted over Bolt. An explicitly requested import is refused."""
     monkeypatch.setattr(planning, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

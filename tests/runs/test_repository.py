@@ -173,7 +173,7 @@ def test_an_invalid_message_size_is_refused(engine: Engine) -> None:
 
 def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
     store_run(engine)
-    with pytest.raises(IntegrityError, match="uq_run_point"):  # although the base is null
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # null bases count as equal
         store_run(engine)
 
 

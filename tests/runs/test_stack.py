@@ -41,7 +41,7 @@ STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a starcast command for a home folder."""
+    """Run a starcast command with the given home folder."""
     command = [*STARCAST, "--home", str(home), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -69,7 +69,7 @@ def both_answer(running: Endpoints) -> bool:
 
 @contextmanager
 def replaced(file: Path, content: bytes) -> Iterator[None]:
-    """Replace the content of a file in the context."""
+    """Replace the content of a file until the context ends."""
     kept = file.read_bytes()
     file.write_bytes(content)
     yield
@@ -330,7 +330,7 @@ def test_the_stack_starts_with_only_the_loopback_interface(own: Settings) -> Non
 
 @pytest.mark.slow
 def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
-    """The error names and quotes the log, the other server keeps running, a later `up` works."""
+    """The error quotes the log. The other server keeps running, and a later `up` works."""
     kill(own, "postgres")
     configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
     with replaced(configuration, b"shared_buffers = 'plenty'\n"):
@@ -362,7 +362,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
     """The hint of the error is followed: the graph is rebuilt from PostgreSQL, which is kept."""
     with endpoints(own.home).driver() as graph:
-        graph.execute_query("MATCH (n) DETACH DELETE n")  # the nodes of other tests
+        graph.execute_query("MATCH (n) DETACH DELETE n")  # delete nodes left by other tests
     ingested = starcast(own.home, "ingest", "S3")
     assert ingested.returncode == 0, ingested.stderr
     kill(own, "neo4j")
@@ -408,7 +408,7 @@ def test_an_interrupted_up_leaves_no_published_server(
 
 
 def test_status_command_shows_both_running_servers(stack_settings: Settings) -> None:
-    """All facts about both servers are printed in the requested format; the exit code is 0."""
+    """State, process id, port, uptime and memory of both servers are printed as JSON."""
     shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
@@ -539,7 +539,7 @@ def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """The error is one line, not a traceback."""
+    """The error message names the path of the file."""
     home = tmp_path / "file"
     home.write_text("not a folder", encoding="utf-8")
     failed = starcast(home, "up")

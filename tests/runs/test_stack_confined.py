@@ -57,7 +57,7 @@ def driver(own: Settings) -> Iterator[Driver]:
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """A loopback server that no request may reach."""
+    """A socket on the loopback interface to which Neo4j must not connect."""
     with socket.create_server((system.LOOPBACK, 0)) as server:
         yield server
 
@@ -133,7 +133,7 @@ def test_no_server_runs_as_root(own: Settings) -> None:
 
 
 def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
-    """Configuration, import folder and passwords belong to the user and are closed to others."""
+    """Configuration, import folder and passwords belong to the user; others cannot change them."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
     account = system.server_account()

@@ -53,7 +53,7 @@ STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
 
 @pytest.fixture
 def stored(stores: Stores) -> Engine:
-    """Both stores, filled with artifacts, runs and verdicts."""
+    """The engine of a database with artifacts, runs and verdicts; Neo4j has the artifacts too."""
     ingest(stores, parse_request("S4", trees="multiple", schedules="multiple"))
     grid = Grid({
         "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
@@ -157,19 +157,19 @@ def test_a_restore_into_a_nonempty_store_is_refused_and_changes_nothing(
 
 
 @pytest.mark.slow
-def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
+def test_restore_with_replace_replaces_both_stores_even_if_a_plug_in_is_missing(
     file: Path,
     bare: Engine,
     clean_graph: GraphAddress,
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """If a topology's plug-in is missing, only rows are restored; the error names the plug-in."""
+    """If a backup needs a missing plug-in, only rows are restored, and the error names it."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, replace=True)  # the graph belongs to an earlier database
+        rebuild(stores, replace=True)  # the graph belongs to another database
         assert artifact_ids(stores) == set()
         ingest(stores, plan("R4", ["breadth-first"]))
     back_up(settings, tmp_path / "own.backup")

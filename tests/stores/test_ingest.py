@@ -93,7 +93,7 @@ def test_stored_artifacts_equal_the_built_ones(stores: Stores, spec: str, root: 
 
 
 def test_a_schedule_with_its_own_trees_has_no_stored_forest(stores: Stores) -> None:
-    """The schedule uses dimension-changed trees, which are not stored, only its topology is."""
+    """The schedule uses dimension-changed trees. Only the schedule and its topology are stored."""
     wanted = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, wanted)
     assert [artifact.kind for artifact in wanted.artifacts] == ["topology", "schedule"]
@@ -152,7 +152,7 @@ def test_an_artifact_is_marked_complete_only_after_all_stages(few: Stores) -> No
 
 
 class Break(Exception):  # noqa: N818 - not an error of starcast
-    """An unexpected error."""
+    """An error of a class that starcast does not expect."""
 
 
 #: Interruptions without cleanup (`PowerCut`) at every stage, and two with cleanup. The others, also

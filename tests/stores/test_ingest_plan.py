@@ -29,7 +29,7 @@ def plan_ids(*words: object, **options: object) -> list[str]:
 
 
 @pytest.mark.parametrize(("spec", "root"), [("S5", "12345"), ("S5,2", "12"), ("Q4", "0000")])
-def test_all_selects_constructions_without_arguments_and_all_algorithms(
+def test_the_word_all_selects_constructions_without_arguments_and_all_algorithms(
     spec: str, root: str
 ) -> None:
     """The plan has all constructions without arguments and all algorithms, in build order."""
@@ -127,7 +127,7 @@ def test_a_request_that_names_an_impossible_schedule_is_refused(
 
 
 def test_the_selection_all_skips_impossible_schedules() -> None:
-    """The reported reason is a message count not divisible by n-1 or a missing port model."""
+    """The number of messages is not divisible by n-1, or the port model is not supported."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]

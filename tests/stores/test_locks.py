@@ -147,7 +147,7 @@ def test_writers_exclude_a_restore_but_not_each_other(
 def test_a_waiting_restore_names_the_writer_it_waits_for(
     settings: Settings, lab: Lab, file: Path, migrated: Engine
 ) -> None:
-    """No other writer can start meanwhile, so the restore runs next."""
+    """While the restore waits, no other writer can start, so the restore runs next."""
     reported: list[str] = []
     with ThreadPoolExecutor() as pool, Lab(settings, reported.append) as other:
         with sessions.lock_store(migrated, "running the experiment 'a'", Silent()):

@@ -262,13 +262,13 @@ def test_a_tool_does_not_read_a_file_in_the_working_directory(
 
 
 @pytest.mark.parametrize("suffix", [*PATH_SUFFIXES, ".npz", ".goal"])
-def test_a_tool_refuses_the_suffixes_of_files(suffix: str) -> None:
+def test_a_tool_refuses_an_argument_with_a_file_suffix(suffix: str) -> None:
     with pytest.raises(InputError, match="tools do not read files"):
         mcp_server._refuse_file("topology", f"missing{suffix.upper()}")
 
 
 @pytest.mark.parametrize("text", ["// a comment\nRETURN 1 / 2 AS x", "RETURN 'a.txt' AS x.csv"])
-def test_a_statement_may_look_like_a_path(text: str) -> None:
+def test_a_statement_that_contains_slashes_or_a_suffix_is_accepted(text: str) -> None:
     mcp_server._refuse_file("statement", text)
 
 

@@ -131,7 +131,7 @@ def test_switches_are_stored_and_loaded_again(lab: Lab, forget: Callable[[], Non
         ("FT4", "broadcast:greedy-matching", None),
     ],
 )
-def test_the_built_number_of_rows_is_recorded(
+def test_the_actual_number_of_rows_is_recorded_instead_of_the_estimate(
     lab: Lab, spec: str, schedule: str, root: str | None
 ) -> None:
     """The number of rows before the build is an estimate that ignores the root and switches."""

@@ -154,7 +154,7 @@ def test_two_records_stored_in_either_order_give_the_same_result(
         assert read_state(engine) == expected
 
 
-def test_of_concurrently_stored_records_the_best_is_kept(engine: Engine) -> None:
+def test_the_best_of_concurrently_stored_records_is_kept(engine: Engine) -> None:
     for _ in range(5):
         execute(engine, "delete from record")
         with ThreadPoolExecutor(4) as pool:

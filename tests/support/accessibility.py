@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 #: Rule sets of axe: WCAG 2.0 to 2.2, and best practices. The rule for the target size must be
 #: requested by name.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-#: Style sheet with a text spacing that users may set and that must not break a page (1.4.12).
+#: Style sheet with a text spacing that users may set and that must not break a page (WCAG 1.4.12).
 SPACING = """
 * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
 p { margin-bottom: 2em !important }
@@ -42,8 +42,8 @@ MODES = {
 _NAME = """const nameOf = (each) =>
     `${each.localName} ${each.id || each.dataset.node || each.textContent.trim().slice(0, 40)}`;
 """
-#: JavaScript that finds text that is cut off or requires scrolling in two directions (1.4.10,
-#: 1.4.12).
+#: JavaScript that finds text that is cut off or requires scrolling in two directions (WCAG 1.4.10
+#: and 1.4.12).
 _CUT_OFF = (
     "() => {"
     + _NAME
@@ -70,8 +70,8 @@ _CUT_OFF = (
 }"""
 )
 
-#: JavaScript that checks whether the focused element is hidden by others (2.4.11) or not marked as
-#: focused (2.4.7).
+#: JavaScript that checks whether the focused element is hidden by others (WCAG 2.4.11) or not
+#: marked as focused (WCAG 2.4.7).
 _FOCUSED = (
     "() => {"
     + _NAME
@@ -107,7 +107,7 @@ _FOCUSED = (
 
 
 def enter_mode(page: "Page", mode: Mode) -> None:
-    """Apply viewing conditions to a browser tab, before a page is opened in it."""
+    """Apply viewing conditions to a browser tab; call this before opening a page in the tab."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
         color_scheme=mode.scheme,  # type: ignore[arg-type]  # "light" or "dark"
@@ -128,7 +128,7 @@ def add_style(page: "Page", style: str) -> None:
 
 
 def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
-    """Return the accessibility faults of a page that is open under some viewing conditions.
+    """Return the accessibility faults of a page under the given viewing conditions.
 
     Args:
         page: the page.

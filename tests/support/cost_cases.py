@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
-    """Return the cost of a case by its closed form."""
+    """Return the cost of a case according to its closed form."""
     return costs.closed_form(
         as_topology(case.spec),
         case.collective,
@@ -97,10 +97,10 @@ def simulated_cost(
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Return cases for every algorithm in `ALGORITHMS` on the given topologies, in all port models.
+    """Return cases for the algorithms in `ALGORITHMS` on the given topologies, in all port models.
 
-    A message has d, 2d or a number of parts in ``shares``, and 1, 2 or d copies, where d is the
-    degree of the topology.
+    The number of parts of a message is d, 2d or in ``shares``, and the number of copies is 1, 2 or
+    d, where d is the degree of the topology. Cases that an algorithm refuses are omitted.
     """
     result = []
     for spec in specs:

@@ -59,7 +59,7 @@ def check(address: str) -> None:
     from starcast.support.progress import Silent
     from starcast.web.models import RunResource
 
-    # Grids, experiment designs and points
+    # Check grids, experiment designs and points.
     given = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
     grid = Grid({**given, "noise": ["1/2", 0]})
     assert grid.axes["noise"] == (0, Fraction(1, 2))
@@ -73,7 +73,7 @@ def check(address: str) -> None:
     assert "--noise 1/2" in noisy.command()
     assert "--noise" not in usual.command()
 
-    # Command-line options
+    # Check command-line options.
     runner = CliRunner()
     words = [*noisy.command().split()[1:], "--no-store", "--format", "json"]
     result = runner.invoke(app, words)
@@ -83,7 +83,7 @@ def check(address: str) -> None:
         assert "--noise" in result.output
         assert "Noise of the links." in result.output
 
-    # Columns of tables and views
+    # Check the columns of tables and views.
     table = Run.metadata.tables["run"]
     columns = table.columns
     assert columns["noise"].comment == "noise of all links, exact"
@@ -92,7 +92,7 @@ def check(address: str) -> None:
     assert "noise" in unique.columns
     assert RUN_SUMMARY.columns["noise"] == "noise of all links"
 
-    # Experiment files (also from versions without the axis), listed rows, and types of the API
+    # Check experiment files (also of versions without the axis), listed rows, and API types.
     runs = {point: price_run(point, execute(point)) for point in (usual, noisy)}
     record = RunRecord.of(runs[noisy], ()).model_dump(mode="json")
     assert record["noise"] == "1/2"
@@ -102,7 +102,7 @@ def check(address: str) -> None:
     assert run_row(runs[noisy], "e")["noise"] == 0.5
     assert RunResource.model_json_schema()["properties"]["noise"]["type"] == "number"
 
-    # Matching of runs in comparisons
+    # Check how comparisons match runs.
     sides = [Side("a", (runs[usual],)), Side("b", (runs[noisy],))]
     (row,) = compare(sides).rows()
     assert row["note"] == "different noise (0, 1/2)"
@@ -112,7 +112,7 @@ def check(address: str) -> None:
     (chosen,) = select_runs([both], read_conditions(["noise=0.5"]))
     assert chosen.runs == (runs[noisy],)
 
-    # A store: runs are stored, exported, imported, reproduced, and found by SQL
+    # Check that a store can store, export, import and reproduce runs, and find them by SQL.
     engine = sessions.connect(make_url(address))
     with engine.begin() as connection:
         Base.metadata.create_all(connection)

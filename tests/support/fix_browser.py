@@ -180,7 +180,7 @@ def tab(browser: "Browser", address: str) -> "Iterator[Page]":
 
 @pytest.fixture(scope="module")
 def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that returns the file of a page in `PAGES`, written on the first call."""
+    """Return a function that returns the file of a page in `PAGES`, after writing it if needed."""
     from starcast.drawing.explorer import build_page, build_schedule
     from starcast.topologies import topology
     from starcast.trees import forest
@@ -224,7 +224,7 @@ def open_page(window: "BrowserContext", write_page: Callable[[str], Path]) -> It
         page = window.new_page() if is_new else window.pages[len(used)]
         used.append(page)
         enter_mode(page, mode or Mode(1200, 760))
-        page.goto("about:blank")  # a new state alone would not reload the page
+        page.goto("about:blank")  # otherwise a new state would not reload the page
         page.goto(f"file://{write_page(spec)}#{state}")
         page.wait_for_selector("body[data-ready]")
         return page

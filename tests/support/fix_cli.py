@@ -25,12 +25,12 @@ class Result(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The value that stdout holds as JSON."""
+        """The value of stdout parsed as JSON."""
         return json.loads(self.out)
 
     @property
     def rows(self) -> list[dict[str, str]]:
-        """The rows that stdout holds as CSV, by column."""
+        """The rows of stdout parsed as CSV, each with its values by column."""
         return list(csv.DictReader(io.StringIO(self.out)))
 
 

@@ -1,4 +1,4 @@
-"""Ingest plans, created by one call."""
+"""Ingest plans for tests, and the ids of their artifacts."""
 
 from typing import Any
 

@@ -66,7 +66,7 @@ class Picture:
         """All boxes by label, after checking that each contains exactly one label."""
         texts = list(self.root.iter(f"{SVG}text"))
         found = {}
-        for rect in list(self.root.iter(f"{SVG}rect"))[1:]:  # the first is the background
+        for rect in list(self.root.iter(f"{SVG}rect"))[1:]:  # the first rectangle is the background
             x, y, width, height = (float(rect.get(name, 0)) for name in Box._fields[:4])
             (label,) = (
                 text.text or ""

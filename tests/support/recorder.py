@@ -17,7 +17,7 @@ class RecordedTask:
     done: int = 0
 
     def advance(self, amount: int = 1) -> None:
-        """Add to the progress."""
+        """Add an amount to the progress."""
         self.done += amount
 
 

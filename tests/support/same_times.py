@@ -41,7 +41,10 @@ def assert_same_times(
 
 
 def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
-    """Assert that the critical path has executed packets and, if asynchronous, no gap."""
+    """Assert that the critical path consists of executed packets and ends at the total time.
+
+    In the asynchronous model, the packets must also follow each other without a gap.
+    """
     path = found.critical_path
     if not path:
         assert found.time == 0 or found.execution == "synchronous"

@@ -311,7 +311,8 @@ def random_rows(
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(schedule, sender, port, receiver, unit)
-            if not wrong and (keys & used or receiver == sender):  # equal if the port has no link
+            # If the port has no link, the sender is its own receiver.
+            if not wrong and (keys & used or receiver == sender):
                 continue
             tree = int(lot.integers(0, 2))
             ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)

@@ -86,8 +86,8 @@ def test_characters_without_a_latex_command_are_kept_and_control_characters_beco
 
 
 @pytest.mark.parametrize("start", ["[2pt]", "*"])
-def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(start: str) -> None:
-    """TeX reads a bracket or a star after the end of a line as an argument of that line."""
+def test_a_row_that_starts_with_a_bracket_or_a_star_is_put_in_braces(start: str) -> None:
+    """LaTeX takes a bracket or a star after a line break command as an argument of the command."""
     lines = booktabs(["a"], [[1], [f"{start} x"]]).splitlines()
     assert lines[-3].startswith("{")
 

@@ -82,7 +82,7 @@ def test_the_rotation_of_the_star_graph_rotates_the_layout_necklaces() -> None:
         assert np.abs(points[turn]) == pytest.approx(np.abs(points), abs=1e-2)
 
 
-def test_links_of_s4_on_the_torus_are_equally_long_and_bound_12_regular_hexagons() -> None:
+def test_links_of_s4_on_the_torus_are_equally_long_and_form_12_regular_hexagons() -> None:
     points = places("S4", "torus")
     first, second = PERIODS @ [1, 1j]
     shifts = [i * first + j * second for i in (-1, 0, 1) for j in (-1, 0, 1)]

@@ -1,4 +1,4 @@
-"""Readers with limits: files that need too much memory or time, and invalid JSON, are refused."""
+"""Input readers refuse files that need too much memory or time, and invalid JSON."""
 
 import gzip
 import hashlib
@@ -25,7 +25,8 @@ from starcast.support.limited import LimitedStream, parse_toml, read_bytes, read
 from support.record_files import npy_header
 
 MB = 10**6
-#: Limits in bytes and CPU seconds of a process that reads a file, with interpreter and libraries.
+#: Limits of a process that reads a file: memory in bytes, including that of the interpreter and
+#: the libraries, and CPU time in seconds.
 MAX_MEMORY = 600 * MB
 MAX_SECONDS = 30
 
@@ -127,7 +128,10 @@ def _directory(file: Path) -> None:
 def _record(
     problem: str, array: bytes, zeros: int = 0, claimed: int | None = None, **fields: object
 ) -> Write:
-    """Return a function that writes a shipped record on S4 with another witness and fields."""
+    """Return a function that writes a copy of a shipped record on S4 with a changed witness.
+
+    The copy has the given ``fields`` in place of those of the record.
+    """
 
     def write(file: Path) -> None:
         shipped = load_record(path_of(shipped_folder(), problem, "S4"))
@@ -164,7 +168,7 @@ def _forest_text(file: Path) -> None:
 
 
 def _grids(file: Path) -> None:
-    numbers = list(range(1, 260))  # three grids have just over 200,000 points
+    numbers = list(range(1, 260))  # three of the grids below have more than 200,000 points
     grid = '[[grid]]\ntopology = "S3"\nalgorithm = "greedy"\n'
     file.write_text(f"{grid}message_bytes = {numbers}\nt_s = {numbers}\n" * 100)
 

@@ -1,4 +1,4 @@
-"""Families given by their links, compared with NetworkX, definitions and published values."""
+"""Topology families defined by links, compared with NetworkX, definitions and published values."""
 
 from collections.abc import Callable
 from itertools import combinations, product
@@ -26,7 +26,10 @@ CAYLEY = ["Ring8", "K8", "FQ4", "AQ4", "CCC3", "BF3", "Circ12,1,3", "HX3x4"]
 
 
 def crossed_cube(d: int) -> nx.Graph:
-    """Return CQ_d by the recursive definition of Efe 1992; the nodes are strings of bits."""
+    """Return the crossed cube CQ_d by the recursive definition of Efe 1992.
+
+    The nodes are strings of bits.
+    """
     if d == 1:
         return nx.Graph([("0", "1")])
     related = {("00", "00"), ("10", "10"), ("01", "11"), ("11", "01")}
@@ -34,7 +37,8 @@ def crossed_cube(d: int) -> nx.Graph:
     for bit in "01":
         graph.add_edges_from((bit + u, bit + v) for u, v in half.edges)
     for u, v in product(half, repeat=2):
-        left = (d - 1) % 2  # for even d, the second bit is in no pair and must be equal
+        # For even d, the second bit of a node is in no pair, and must be equal in both nodes.
+        left = (d - 1) % 2
         pairs = [(u[i : i + 2], v[i : i + 2]) for i in range(left, d - 1, 2)]
         if u[:left] == v[:left] and all(pair in related for pair in pairs):
             graph.add_edge("0" + u, "1" + v)
@@ -42,7 +46,7 @@ def crossed_cube(d: int) -> nx.Graph:
 
 
 def augmented_cube(d: int) -> nx.Graph:
-    """Return AQ_d by the recursive definition of Choudum & Sunitha 2002."""
+    """Return the augmented cube AQ_d by the recursive definition of Choudum & Sunitha 2002."""
     if d == 1:
         return nx.Graph([("0", "1")])
     half, graph = augmented_cube(d - 1), nx.Graph()
@@ -73,7 +77,10 @@ def butterfly(d: int) -> nx.Graph:
 
 
 def line_graphs(arcs: list[tuple[int, int]], times: int) -> nx.Graph:
-    """Return an iterated line graph of a directed graph, without directions and loops."""
+    """Return the undirected line graph of a directed graph, iterated ``times`` times.
+
+    Loops are removed.
+    """
     graph = nx.DiGraph(arcs)
     for _ in range(times):
         graph = nx.convert_node_labels_to_integers(nx.line_graph(graph))
@@ -305,10 +312,10 @@ def test_a_family_function_may_return_links() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_a_spec_in_the_form_of_a_network_spec_belongs_to_no_family(
+def test_a_spec_that_looks_like_a_network_spec_belongs_to_no_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

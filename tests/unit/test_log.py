@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Iterator[Path]:
 
 
 def entries(file: Path) -> list[dict[str, Any]]:
-    """Return the entries of a log."""
+    """Return the parsed entries of a log file."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 

@@ -18,7 +18,8 @@ from starcast.support.errors import StarcastError
 from starcast.support.progress import ProgressLines, Silent
 from support.meeting import refused
 
-#: Capacity in bit/s and latency in the network's unit, by the two labels of each link.
+#: For each link, given by the labels of its ends: capacity in bit/s, and latency in the unit of the
+#: network.
 Links = dict[frozenset[str], tuple[float, int]]
 
 
@@ -99,7 +100,7 @@ LANES = {"2.5 GT/s": 0.1875, "5.0 GT/s PCIe": 0.375, "8 GT/s": 0.75, "16.0 GT/s 
 
 
 def name_of(device: ET.Element) -> str:
-    """Return the label of a CPU, of a GPU in a PCI device, or of another PCI device."""
+    """Return the label of a device: a CPU, a GPU inside a PCI device, or another PCI device."""
     if device.tag == "cpu":
         return f"CPU_{device.get('numaid')}"
     gpu = device.find("gpu")
@@ -107,9 +108,9 @@ def name_of(device: ET.Element) -> str:
 
 
 def oracle(text: str) -> tuple[int, Links]:
-    """Return the number of GPUs and the links of a file with one host, read by ElementTree.
+    """Return the number of GPUs and the links in an NCCL or RCCL file with one host.
 
-    At the end, every node with a single link is removed, one by one, unless it is a GPU.
+    The file is read by ElementTree. Nodes with a single link, except GPUs, are removed one by one.
     """
     root = ET.fromstring(text)  # noqa: S314
     widths = defaultdict[frozenset[str], float](float)

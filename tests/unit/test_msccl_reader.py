@@ -39,7 +39,7 @@ CATALOGUE = [
 
 @pytest.fixture(params=CATALOGUE, ids=" ".join)
 def built(request: pytest.FixtureRequest) -> Schedule:
-    """The schedule of each algorithm in the catalogue."""
+    """The schedule of one case in `CATALOGUE`; a test with this fixture runs for each case."""
     return schedule(*request.param)
 
 
@@ -188,7 +188,7 @@ def test_a_file_may_use_as_many_channels_as_any_supported_runtime_permits(tmp_pa
         read(ring().replace('chan="0"', f'chan="{last + 1}"'), tmp_path, "K4", "allgather")
 
 
-def test_a_custom_collective_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_for_another_collective_is_refused(tmp_path: Path) -> None:
     with refused("line 2 is for the collective 'custom', not allgather"):
         read(ring().replace("allgather", "custom"), tmp_path, "K4", "allgather")
 
@@ -216,7 +216,7 @@ def test_a_chunk_sent_to_the_wrong_rank_of_an_alltoall_is_detected(tmp_path: Pat
         read(wrong, tmp_path, "K3", "alltoall")
 
 
-def test_a_gather_may_have_the_collective_name_custom(tmp_path: Path) -> None:
+def test_a_file_with_a_gather_may_name_its_collective_custom(tmp_path: Path) -> None:
     text = written(schedule("S3", "gather", "one-port"), plain=True)
     text = text.replace('coll="gather"', 'coll="custom"')
     assert simulate(read(text, tmp_path, "S3", "gather")).complete
@@ -335,8 +335,13 @@ def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path
         read(other, tmp_path, "S3,1", "scatter")
 
 
-def test_a_second_copy_of_a_unit_waits_for_the_uses_of_the_unit_before_it(tmp_path: Path) -> None:
-    """Rank 1 receives unit 0 in s[0], copies it, and then receives unit 1 there from both peers."""
+def test_a_chunk_is_not_overwritten_before_its_previous_unit_has_been_copied(
+    tmp_path: Path,
+) -> None:
+    """Rank 1 receives unit 0 in s[0] and copies it to o[0]. Then both peers send unit 1 to s[0].
+
+    Both receive steps must wait for the copy.
+    """
 
     def twice(needs: str) -> str:
         gpus = [
@@ -361,7 +366,7 @@ def test_a_second_copy_of_a_unit_waits_for_the_uses_of_the_unit_before_it(tmp_pa
 
 
 def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
-    """The threads of a block would copy o[0] to o[1] before or after they copy o[1] to o[2]."""
+    """The threads of a block copy o[0] to o[1] and o[1] to o[2] in no defined order."""
 
     def shifted(target: str) -> str:
         copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]
@@ -573,7 +578,7 @@ def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
     assert (simulate(back).steps, len(back), simulate(back).complete) == (6, 24, True)
 
 
-def test_sends_take_a_shortest_path_of_switches_only(tmp_path: Path) -> None:
+def test_sends_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> None:
     """The path from GPU 2 to GPU 3 uses switches a and b. A path over GPU 1 is equally long."""
     links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
     made = network(links, name="mixed", switches=["a", "b"])

@@ -45,7 +45,7 @@ def op(name: str, sources: Any = (), targets: Any = (), **more: Any) -> Operatio
 
 
 def everyone(name: str) -> Operation:
-    """Return an operation on the channels of a thread block to all other GPUs."""
+    """Return an operation that uses a thread block's channels to all other GPUs."""
     return op(name, channel_ids=list(range(NODES - 1)))
 
 
@@ -176,7 +176,7 @@ def read_reduce_scatter() -> Plan:
 
 
 def grouped_alltoall() -> Plan:
-    """Return an alltoall: three thread blocks share each chunk, a fourth copies from scratch."""
+    """Return an alltoall: three thread blocks share a chunk, a fourth copies the scratch buffer."""
 
     def blocks(rank: int) -> list[list[Operation]]:
         movers = []
@@ -243,7 +243,9 @@ def test_transfers_over_a_switch_take_two_steps(
 
 
 @pytest.mark.parametrize("collective", ["scatter", "broadcast"])
-def test_a_unit_has_at_most_256_receivers_over_switches(tmp_path: Path, collective: str) -> None:
+def test_a_unit_can_be_sent_over_switches_to_at_most_256_receivers(
+    tmp_path: Path, collective: str
+) -> None:
     nodes = 260
     links = [("s0", "s1"), *((f"s{rank % 2}", str(rank)) for rank in range(nodes))]
     spec = network(links, name="wide", switches=["s0", "s1"]).spec
@@ -327,7 +329,7 @@ def test_the_oracle_executes_valid_plans_correctly_in_random_orders(name: str) -
 
 
 def mutate(made: Plan, random: Random) -> None:
-    """Change one operation of a plan."""
+    """Remove, move or change a random operation of a plan."""
     block = random.choice(random.choice(made["gpus"])["threadblocks"])
     operations = block["ops"]
     number = random.randrange(len(operations))
@@ -421,8 +423,10 @@ def test_thread_blocks_that_wait_for_ever_are_reported(tmp_path: Path) -> None:
         read(made, tmp_path, "allgather")
 
 
-def test_a_semaphore_that_several_thread_blocks_release_names_no_block(tmp_path: Path) -> None:
-    """The first release may be that of either thread block, whatever the order of execution."""
+def test_acquiring_a_semaphore_once_does_not_wait_for_both_blocks_that_release_it(
+    tmp_path: Path,
+) -> None:
+    """The first release can come from either thread block, so the other may not be finished."""
     release, acquire = (op(f"sem_{name}", semaphore_ids=[0]) for name in ("release", "acquire"))
 
     def shared(order: str) -> Plan:

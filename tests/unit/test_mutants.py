@@ -1,4 +1,4 @@
-"""The mutations of `make mutants`: each changes one piece of executed code; a seed selects them."""
+"""Mutations of `make mutants`. Each changes one piece of executed code; a seed selects them."""
 
 from pathlib import Path
 
@@ -77,7 +77,8 @@ def test_a_mutation_names_and_quotes_only_the_lines_of_its_statement() -> None:
     assert (call.line, call.quote(source)) == (3, ("f( a, )", "pass"))
 
 
-def test_tests_of_a_whole_module_may_detect_a_mutation_that_the_import_executes() -> None:
+def test_a_mutation_of_code_that_runs_on_import_concerns_all_lines_of_the_module() -> None:
+    """Every test that executes a line of the module may detect such a mutation."""
     source = b"x = 1\n\n\ndef f(a=2):\n    return a + 3\n"
     lines = {mutation.line: mutation.lines for mutation in Finder(source).find()}
     assert lines == {1: (1, 5), 4: (1, 5), 5: (5, 5)}
@@ -108,7 +109,7 @@ def test_the_imports_of_a_module_are_listed_as_dotted_names(tmp_path: Path) -> N
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
 
 
-def test_the_reported_share_counts_only_mutations_that_some_test_finds() -> None:
+def test_the_reported_share_ignores_mutants_that_no_test_detects() -> None:
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)

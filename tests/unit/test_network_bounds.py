@@ -49,14 +49,15 @@ def test_no_schedule_on_trees_is_faster_than_the_lower_bounds(
 
 
 def is_below(state: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether a state differs from another and each node has a subset of its units there."""
+    """Return whether two states differ and each node's units in ``state`` are also in ``other``."""
     return state != other and all(a | b == b for a, b in zip(state, other, strict=True))
 
 
 def shortest(graph: nx.Graph, initial: tuple[int, ...], goal: tuple[int, ...], ports: str) -> int:
-    """Return the minimum number of steps of any schedule, by a search over the nodes' units.
+    """Return the minimum number of steps of any schedule, by a search over all states.
 
-    A state has a bit set of units for each node. In a step, a directed link carries one unit.
+    A state has, for each node, the set of its units as bits. A directed link carries at most one
+    unit per step.
     """
     arcs = [*graph.edges, *((v, u) for u, v in graph.edges)]
     states, steps = {initial}, 0
@@ -181,7 +182,7 @@ def test_cut_and_flow_bounds_agree_with_an_enumeration_of_all_cuts(
     assert flow >= sparsest - Fraction(1, 1000)
 
 
-def test_a_requested_bound_is_a_table_row_and_the_reference_for_gaps() -> None:
+def test_a_requested_bound_is_a_row_of_the_cost_table() -> None:
     given = ("all", Fraction(12), Machine(Fraction(1), Fraction(1)))
     table = build_table(CostProblem("Mesh3x4", "alltoall", *given, bounds="lp"))
     rows = {row.name: row for row in table}
@@ -216,7 +217,7 @@ CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("d", "e")]
 )
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "alltoall", "allreduce"])
-def test_the_bound_for_unit_messages_has_the_best_number_of_messages(
+def test_the_bound_for_unit_messages_is_the_minimum_over_the_number_of_messages(
     collective: str, ports: str, links: list[tuple[str, str]], capacities: list[int] | None
 ) -> None:
     network = starcast.network(links, name="drawn", capacities=capacities)
@@ -233,6 +234,6 @@ def test_the_bound_for_unit_messages_has_the_best_number_of_messages(
     assert (time, messages) == min(priced(messages=number) for number in range(1, most))
 
 
-def test_the_best_number_of_unit_messages_on_a_network_needs_a_start_up_time() -> None:
+def test_without_start_up_time_no_number_of_unit_messages_is_the_best() -> None:
     with refused("with t_s = 0 more segments are always better"):
         build_table(CostProblem("Mesh3x4", "broadcast", "all", Fraction(12), UNIT))

@@ -66,7 +66,7 @@ def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorit
         for stroke in picture.strokes:
             assert stroke.has_arrow
             box = picture.boxes[stroke.title.split("> ")[1].split(":")[0]]
-            away = stroke.ends[1] - box.center  # the arrowhead is drawn from this end
+            away = stroke.ends[1] - box.center  # the arrow ends outside the box
             assert abs(away.real) > box.width / 2 or abs(away.imag) > box.height / 2
 
 

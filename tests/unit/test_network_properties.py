@@ -1,4 +1,4 @@
-"""Properties of networks: independent verdicts, other labels, removed links, S5 given by links."""
+"""Property tests of networks, with an independent simulation, new labels and removed links."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -70,7 +70,7 @@ def test_relabelling_preserves_distances_bounds_and_validity(
         assert renamed.distances(label)[places].tolist() == given_network.distances(root).tolist()
         for collective in COLLECTIVES:
             bounds = [
-                # The source of a bound names nodes, which have other labels here.
+                # The source of a bound is a text with node labels, which differ here.
                 replace(
                     lower_bound(made, collective, ports, Fraction(60), MACHINE, root=at), source=""
                 )
@@ -119,7 +119,7 @@ def test_a_schedule_fails_at_a_removed_link(
 
 @pytest.fixture(scope="module")
 def star() -> Network:
-    """The star graph S_5, given by its links."""
+    """The star graph S_5 as a network built from a list of links."""
     return network(to_networkx(topology("S5")), name="star5")
 
 

@@ -36,7 +36,7 @@ every_graph = pytest.mark.parametrize("name", GRAPHS)
 
 
 @given(st.integers(2, 25), st.floats(0.05, 1), st.integers(0, 1000))
-def test_links_are_coloured_with_at_most_one_colour_more_than_the_degree(
+def test_links_have_at_most_one_colour_more_than_the_maximum_degree(
     nodes: int, density: float, seed: int
 ) -> None:
     graph = nx.gnp_random_graph(nodes, density, seed=seed)
@@ -185,14 +185,14 @@ def test_wrong_options_of_a_network_are_refused(options: dict[str, Any], words: 
         network([("a", "b"), ("b", "c")], **options)
 
 
-def test_a_network_reads_the_weights_of_a_matrix() -> None:
+def test_weights_of_a_matrix_can_be_the_capacities_of_a_network() -> None:
     matrix = sparse.coo_array([[0, 4, 0], [4, 0, 6], [0, 6, 0]])
     expected = network([(0, 1), (1, 2)], capacities=[2, 3])
     assert network(matrix, weights="capacity") == expected
     assert network(matrix) == network(nx.path_graph(3))
 
 
-def test_a_node_is_a_switch_if_its_attribute_is_a_float_of_value_one() -> None:
+def test_a_node_is_a_switch_if_its_switch_attribute_is_1_0() -> None:
     graph = nx.star_graph(3)
     nx.set_node_attributes(graph, {0: 1.0, 1: 0.0, 2: float("nan")}, "switch")
     assert network(graph) == network(nx.star_graph(3), switches=[0])
@@ -205,7 +205,7 @@ def test_a_node_without_a_name_gets_a_label() -> None:
     }  # fmt: skip
 
 
-def test_the_forest_of_a_network_with_an_unusual_source_can_be_saved(tmp_path: Path) -> None:
+def test_a_forest_can_be_saved_if_its_network_has_an_unusual_source(tmp_path: Path) -> None:
     for source in ("caf\udce9.csv", Path("x"), 7):
         made = network([("a", "b")], source=source)  # type: ignore[arg-type]
         forest = starcast.forest(made, "breadth-first")
@@ -224,7 +224,7 @@ def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.Mon
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # ignore labs of other tests
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test

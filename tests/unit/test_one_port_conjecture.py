@@ -33,7 +33,7 @@ def test_symbol_doubling_takes_the_number_of_rounds_in_the_theorem(n: int, root:
 
 @pytest.mark.parametrize(("n", "substar"), [(4, 3), (5, 3), (6, 4), (6, 5), (7, 5)])
 @pytest.mark.parametrize("root", [0, 1])
-def test_optimal_substars_take_the_record_plus_a_known_number_of_rounds_per_larger_substar(
+def test_optimal_substars_add_a_known_number_of_rounds_to_those_of_a_record(
     monkeypatch: pytest.MonkeyPatch, n: int, substar: int, root: int
 ) -> None:
     monkeypatch.setattr(doubling, "LARGEST_OPTIMAL", substar)

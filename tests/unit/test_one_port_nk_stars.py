@@ -49,7 +49,7 @@ def test_substar_doubling_is_optimal_for_k_1_and_2_if_n_minus_1_is_a_power_of_2(
             assert substar_doubling(graph, "one").start_ups == ceil_log2(graph.nodes)
 
 
-def test_for_k_2_substar_doubling_exceeds_the_logarithm_by_at_most_2_rounds() -> None:
+def test_for_k_2_substar_doubling_takes_at_most_2_rounds_more_than_the_doubling_bound() -> None:
     for n in range(3, 20):
         graph = topology(f"S{n},2")
         assert substar_doubling(graph, "one").start_ups <= ceil_log2(graph.nodes) + 2

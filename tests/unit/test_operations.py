@@ -41,19 +41,19 @@ class Operations(Lab):
         store: bool = True,
         **options: Unpack[Options],
     ) -> Facts:
-        """Describe a place. In Python, more.
+        """Describe a topology. In Python, ranks are accepted too.
 
         In a shell, exit code 6 if ``least`` is 6. See ``starcast graph verify``.
 
         Args:
-            place: a place, such as ``S5``.
-            names: more places. In Python also ranks.
-            kind: what is described.
-            method: how it is loaded.
-            least: the least number.
-            every: all of them.
-            file: a file. Can be repeated.
-            store: store it.
+            place: a topology, such as ``S5``.
+            names: further topologies. In Python also ranks.
+            kind: the kind of artifact.
+            method: the load method.
+            least: the minimum number of nodes.
+            every: describe all topologies.
+            file: a network file. Can be repeated.
+            store: store the description.
             options: `Options`.
 
         Example:
@@ -110,11 +110,11 @@ def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> 
 def test_the_help_of_a_command_is_made_from_the_docstring(app: typer.Typer) -> None:
     """Parts that concern only Python are omitted, and parameters are replaced by options."""
     text = " ".join(run(app, "describe", "--help").stdout.split())
-    assert "Describe a place. Exit code 6 if --least is 6. See 'starcast graph verify'." in text
+    assert "Describe a topology. Exit code 6 if --least is 6. See 'starcast graph verify'." in text
     assert "starcast describe S5" in text
     assert ">>>" not in text
     for part in (
-        "PLACE", "A place, such as S5.", "--root", "Label of the root.", "--all", "--format",
+        "PLACE", "A topology, such as S5.", "--root", "Label of the root.", "--all", "--format",
     ):  # fmt: skip
         assert part in text, part
     assert "ranks" not in text

@@ -83,7 +83,9 @@ RETURN length(p) AS a
     [("5.26.30", True), ("2025.11.2", True), ("2026.04", True), ("2026.05.0", False),
      ("2026.08.1", False), ("2027.01.0", False), ("5.27-aura", True)],
 )  # fmt: skip
-def test_the_statement_is_chosen_by_the_version_of_the_server(version: str, is_older: bool) -> None:
+def test_the_server_version_determines_which_statement_of_a_query_is_used(
+    version: str, is_older: bool
+) -> None:
     found = query(OLDER)
     chosen = found.for_server(version)
     assert (chosen.header, chosen.name) == (found.header, found.name)
@@ -136,7 +138,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """No name in the graph equals a keyword. A query can put such names in backticks."""
+    """No name in the graph equals a keyword. If a query uses such a name, it needs backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",

@@ -309,7 +309,7 @@ def test_a_new_pack_cannot_have_the_key_of_a_built_in_paper(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["claims.toml", "checks.py"])
-def test_a_file_of_a_pack_is_not_a_plug_in(name: str, pack: Path) -> None:
+def test_a_file_of_a_pack_cannot_be_loaded_as_a_plug_in(name: str, pack: Path) -> None:
     with pytest.raises(InputError, match="is a file of a paper pack") as caught:
         plugins.load([str(pack / name)])
     assert caught.value.hint == f"name the folder: {pack}"

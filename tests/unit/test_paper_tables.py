@@ -199,7 +199,7 @@ def test_a_paper_table_without_a_run_for_any_row_is_refused() -> None:
         find_table("tseng")
 
 
-def test_runs_with_faults_are_not_used_as_executions_of_a_row() -> None:
+def test_runs_with_faults_do_not_count_as_executions_of_a_table_row() -> None:
     point = make_point("S4", "broadcast", "multiple", message_bytes=64, t_s=1)
     faulty = replace(point, faults=("2134",))
     with pytest.raises(NotFoundError):

@@ -77,7 +77,7 @@ def test_a_drawing_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layo
 
 
 def assert_links(picture: Subgraph, drawn: Seen) -> None:
-    """Check that the subgraph's links have the colours of their ports; other links are faint."""
+    """Check that the subgraph's links have their ports' colours, and that other links are faint."""
     network = picture.topology
     found = {stroke.title.split(",")[0]: stroke for stroke in drawn.strokes}
     assert len(found) == len(drawn.strokes)

@@ -123,7 +123,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         forest("S4", "mine")
     with refused("shift is '2', not an integer"):
         forest("S4", "mine", shift="2")
-    for text in ("a,b", "a:b", "(a)", "12", "-3"):  # their ids would not be parsed again
+    for text in ("a,b", "a:b", "(a)", "12", "-3"):  # ids with these texts could not be parsed
         with refused("not a single word"):
             forest("S4", "mine", shift=1, mood=text)
     with refused("mine.py:3) raised AssertionError: do not shout"):
@@ -417,7 +417,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
         Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce that returns the rows of all nodes, so it has more rows than the default.
+#: An allreduce with the rows of all nodes, more than starcast expects if none are declared.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):
@@ -671,7 +671,7 @@ def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
     plugins.load(files)
 
 
-def test_a_package_of_a_plug_in_is_found_before_a_folder_without_modules(
+def test_an_empty_folder_does_not_hide_a_package_of_a_plug_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere" / "lazy").mkdir(parents=True)

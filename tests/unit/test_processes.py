@@ -169,7 +169,8 @@ def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: floa
         time.sleep(moment)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        _, errors = process.communicate(timeout=PATIENCE)  # returns when all pipe ends are closed
+        # The call returns when all processes have closed their ends of the pipe.
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGKILL
         assert INTERRUPTED_START.sub("", errors, count=1) == ""
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
@@ -294,7 +295,7 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         list(results)
 
 
-def test_no_more_processes_than_items_are_started() -> None:
+def test_the_number_of_items_limits_the_number_of_processes() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
 
@@ -327,7 +328,7 @@ def test_a_program_that_a_worker_started_does_not_delay_the_executor() -> None:
 
 
 def test_killed_workers_leave_no_open_files() -> None:
-    gc.collect()  # closes the files of earlier tests
+    gc.collect()  # close files of earlier tests
     counts = []
     with local_processes(1) as executor:
         for _ in range(3):

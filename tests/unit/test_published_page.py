@@ -51,7 +51,7 @@ def test_every_file_of_a_repository_has_a_verdict(
     right, plan, wrong = cells
     assert right[0] == "<br>".join(map(names.format, ("a.xml", "copy.xml")))
     assert right[1:4] == ["allgather", "K4", "1"]
-    # One step of T_s + m T_c, divided by the larger of T_s and m T_c.
+    # One step takes T_s + m T_c, which is divided by the larger of T_s and m T_c.
     assert right[4:] == [f"{1124 / 1024:.2f}", f"{(2**20 + 100) / 2**20:.2f}", "right"]
     assert plan[:3] == [names.format("plan.json"), "allgather", "K2"]
     assert plan[6].startswith("not read: rank 0, thread block 0, step 0 has the operation 'glres'")

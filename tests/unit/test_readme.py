@@ -27,7 +27,7 @@ def test_the_drawing_of_s4_is_up_to_date() -> None:
     assert picture.read_text(encoding="utf-8") == draw_topology(topology("S4"))
 
 
-def test_every_relative_link_leads_to_a_file() -> None:
+def test_relative_links_on_the_pages_in_the_root_folder_lead_to_files() -> None:
     for page in ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]:
         text = (README.parent / page).read_text(encoding="utf-8")
         links = re.findall(r"\]\(([^)#]+)|(?:src|href)=\"([^\"#]+)", text)

@@ -108,7 +108,7 @@ def test_a_record_that_could_not_be_read_again_does_not_replace_a_file(
     assert files == {each: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
 
 
-def test_the_hint_for_a_damaged_record_file_works(tmp_path: Path) -> None:
+def test_a_record_is_saved_after_the_hint_for_a_damaged_file_is_followed(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     path = put_record(tmp_path, record)
     path.write_text("{}")

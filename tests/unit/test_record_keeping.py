@@ -180,7 +180,7 @@ def test_a_file_with_the_name_of_another_record_is_not_overwritten(tmp_path: Pat
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A lab with an empty home."""
+    """A `Lab` with an empty home folder."""
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     return Lab(Settings.load)
 

@@ -254,7 +254,7 @@ def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None
 
 
 def test_a_bound_whose_formula_allows_a_negative_number_of_links_is_verified() -> None:
-    """Every bisection of K6 has an odd number of links, so 0 links are rounded down to -1."""
+    """Every bisection of K6 cuts an odd number of links, so a limit of 0 is rounded down to -1."""
     problem = find_problem("bisection-width")(topology("K6"), {})
     formula = problem.rebuild(0, {})
     statement = problem.statement(0)
@@ -292,7 +292,7 @@ def test_a_record_is_not_replaced_by_a_worse_record(tmp_path: Path) -> None:
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
-def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> None:
+def test_in_maximization_problems_larger_values_and_smaller_bounds_are_better() -> None:
     record = shipped_record("fault-diameter", "S4")
     assert is_better(record, replace(record, value=5))
     assert is_better(record, replace(record, bound=7))

@@ -58,7 +58,7 @@ Change = Callable[[Schedule], Schedule]
 
 
 def _row(reduction: Schedule, combine: bool) -> int:
-    """Return the last row that sends a sum, or the first row that sends a complete unit."""
+    """Return the last row that sends a sum if ``combine``, else the first of a complete unit."""
     assert reduction.combine is not None
     rows = np.flatnonzero(reduction.combine == combine)
     return int(rows[-1] if combine else rows[0])
@@ -137,7 +137,7 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
 def test_two_rows_do_not_allocate_more_memory_than_the_machine_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A node that sends its sum twice needs sets of contributions, one bit per pair of nodes."""
+    """If a node sends its sum twice, contributions are tracked with one bit per pair of nodes."""
     columns = {"step": [1, 2], "sender": [1, 1], "port": [2, 2], "unit": [0, 0], "combine": [1, 1]}
     reduce = schedule_from_columns(columns, "S6", "reduce")
     assert simulate(reduce).violation is not None

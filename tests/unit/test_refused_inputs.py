@@ -1,4 +1,4 @@
-"""Inputs that once ended with "starcast itself failed": each is refused with a one-line message."""
+"""Inputs that once caused an internal error are refused with a one-line message."""
 
 import hashlib
 import io
@@ -272,7 +272,7 @@ INVALID = {
         "segments is out of range",
     ),
 }
-#: The same for inputs that are refused with exit code 6.
+#: As in `INVALID`, functions and words for inputs that are refused with exit code 6.
 REJECTED = {
     "empty paths": (record("fault-diameter", "S3", {"paths": np.zeros((2, 0), int)}), "paths"),
     "paths that are a number": (record("fault-diameter", "S3", {"paths": 3}), "paths"),

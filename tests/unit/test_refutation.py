@@ -172,7 +172,10 @@ def test_a_drat_proof_of_another_solver_is_checked() -> None:
 
 
 def install_checker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Install a shell script as cake_lpr; its arguments must be two files with content."""
+    """Install a shell script as the proof checker cake_lpr.
+
+    The script requires that its two arguments are files that are not empty.
+    """
     program = folder / "cake_lpr"
     program.write_text(f'#!/bin/sh\ntest -s "$1" && test -s "$2" || exit 1\n{script}\n')
     program.chmod(0o755)

@@ -38,12 +38,12 @@ MESH = {"topology": "Mesh4x5", "algorithm": TREE, "message_bytes": 64}
 
 
 def rooted(root: str | None = None, spec: str = "Mesh4x5", **others: Any) -> Point:
-    """Return the point of a broadcast along a breadth-first tree."""
+    """Return an experiment point: a broadcast along a breadth-first tree."""
     return make_point(spec, "broadcast", "forest", base="breadth-first", root=root, **others)
 
 
 def ran(point: Point) -> Run:
-    """Execute a point and return its run."""
+    """Execute an experiment point and return the run."""
     return price_run(point, execute(point))
 
 
@@ -275,7 +275,7 @@ def test_runs_from_the_centre_are_compared_across_topologies() -> None:
     assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
 
 
-def test_runs_with_different_roots_are_compared_only_across_roots() -> None:
+def test_runs_with_different_roots_are_compared_only_if_requested() -> None:
     runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
     sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
     (row,) = compare(sides).rows()

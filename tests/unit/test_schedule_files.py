@@ -67,7 +67,7 @@ XML = '<algo name="a" ngpus="2" coll="broadcast"></algo>\n'
 
 
 def tags_by_receiver(first: int) -> str:
-    """Return the broadcast with a different tag for each receiver."""
+    """Return the broadcast `MPI` with a different tag for each receiver."""
     text = re.sub(r"(send .* to (\d)) tag \d+", lambda m: f"{m[1]} tag {first + int(m[2])}", MPI)
     rank = 0
     lines = []
@@ -150,7 +150,7 @@ def test_a_direct_exchange_is_complete_with_any_tags(
 def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
     tmp_path: Path,
 ) -> None:
-    """Messages of different numbers or sizes may forward units of other nodes."""
+    """If the numbers or sizes of messages differ, a message may forward units of other nodes."""
     file = tmp_path / "mine.goal"
     more = direct([*PAIRS, (0, 1)], 4, lambda *_: 1)
     larger = direct(PAIRS[:-1], 4, lambda a, b: 70 * a + 9 * b)
@@ -220,7 +220,7 @@ def test_units_are_recovered_from_tags_that_are_constant_per_unit(
     ]
     assert sent[0] == sent[1]
     if built.collective != "broadcast":
-        # starcast numbers packets, and without its comments such tags do not determine units.
+        # The tags of starcast number packets. Without comments, they do not determine the units.
         text = b"".join(render(built, "goal")).decode()
         file.write_text(re.sub(r"(?m)^//.*\n", "", text))
         with refused("in which tags or addresses identify the units"):

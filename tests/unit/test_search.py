@@ -1,4 +1,4 @@
-"""Searches: they solve small cases optimally, prove bounds, and lose no results at limits."""
+"""Searches: optimal results on small topologies, proofs of bounds, and limits."""
 
 import multiprocessing
 import random
@@ -252,7 +252,7 @@ def test_both_engines_decide_satisfiability(engine: Engine) -> None:
     assert values.tolist() == [False, False, True]
 
 
-def test_a_proof_of_a_theory_bound_and_a_wrong_known_record_are_rejected() -> None:
+def test_a_theory_bound_is_not_proven_again_and_a_wrong_known_record_is_rejected() -> None:
     record = settle("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="needs no proof"):
         prove_again(record)
@@ -261,7 +261,7 @@ def test_a_proof_of_a_theory_bound_and_a_wrong_known_record_are_rejected() -> No
 
 
 def test_a_search_continues_from_a_known_record() -> None:
-    """A known bound is not proven again, and a known value is not lost."""
+    """The known value is improved, and the known bound keeps its proof."""
     settled = settle("bisection-width", "S4,2")
     in_rank_order = {"side": (np.arange(12) < 6).astype(np.uint8)}
     links_cut = witness_value("bisection-width", "S4,2", {}, in_rank_order)
@@ -308,9 +308,9 @@ def test_an_improvement_is_saved_before_the_search_ends() -> None:
 
 
 def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
-    """The topology has too many nodes for a record, or the arrays or the formula exceed memory.
+    """The topology has too many nodes, or the arrays or the formula exceed the memory limit.
 
-    The table of neighbours is larger on a topology with a higher degree.
+    The arrays include a table of neighbours, whose size depends on the degree.
     """
     for problem, spec, most in (
         ("one-port-broadcast", "S12", "40,000,000"),
@@ -518,7 +518,7 @@ def test_problems_describe_their_question_formula_bound_and_proofs() -> None:
 
 
 def certificate(spec: str) -> tuple[Any, Any, Any, int]:
-    """Return the automorphisms, vectors, multipliers and denominator that bound a bisection."""
+    """Return automorphisms, vectors, multipliers and denominator of a bisection certificate."""
     evidence = BisectionWidth(topology(spec), {}).bound_cuts(0, Budget(seconds=60)).evidence
     maps, vectors, multipliers, denominator = (evidence[name] for name in CERTIFICATE)
     return maps, vectors.astype(np.int64), multipliers, int(denominator[0])

@@ -120,7 +120,7 @@ def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
 def test_the_sqlstate_determines_the_message_and_the_exit_code(
     kind: type[psycopg.Error], words: str, code: int
 ) -> None:
-    """A psycopg error, which COPY raises, and an SQLAlchemy error that wraps it are equivalent."""
+    """A psycopg error, which COPY raises, gives the same result as if SQLAlchemy wraps it."""
     for error in (kind("it is so"), OperationalError("select 1", None, kind("it is so"))):
         found = described(error)
         assert (found.message, found.exit_code) == (f"{AT}{words}: it is so", code)

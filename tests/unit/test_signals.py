@@ -1,4 +1,4 @@
-"""Deferred signals such as Ctrl-C, and the recognition of errors that they cause."""
+"""Deferral of signals such as Ctrl-C, and recognition of the errors that signals cause."""
 
 import signal
 from collections.abc import Callable

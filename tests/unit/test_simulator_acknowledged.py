@@ -24,12 +24,12 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """Return the schedule of the allgather along edge-disjoint trees, which fixes all steps."""
+    """Return the allgather along edge-disjoint trees as a schedule with fixed steps."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Simulate a schedule; compare all results with the oracle, also the stalled traversals."""
+    """Simulate a schedule with acknowledgements, after comparing all results with the oracle."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes
@@ -66,7 +66,7 @@ def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
 def test_with_acknowledgements_one_dead_node_on_s4_is_not_tolerated_despite_three_copies(
     messages: int,
 ) -> None:
-    """For every dead node, the schedule delivers all units if its steps are fixed."""
+    """Without acknowledgements, the schedule delivers all units whichever single node is dead."""
     schedule = driven(messages)
     for rank in range(24):
         assert simulate(schedule, [rank]).complete
@@ -86,7 +86,7 @@ def test_with_acknowledgements_one_dead_link_on_s4_is_tolerated() -> None:
 
 @pytest.mark.slow
 def test_with_acknowledgements_two_dead_nodes_are_not_tolerated_contrary_to_the_paper() -> None:
-    """On S4, three copies tolerate any two dead nodes if the steps are fixed."""
+    """Without acknowledgements, three copies on S4 tolerate any two dead nodes."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete
@@ -114,7 +114,7 @@ def links() -> list[tuple[int, int]]:
 
 
 def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed() -> None:
-    """In the last schedule, the first hop is repeated after all other hops."""
+    """One of the refused schedules repeats the first hop after all other hops."""
     for collective in ("broadcast", "alltoall"):
         with refused("not an allgather"):
             simulate_acknowledged(build("S4", collective, "edge-disjoint"))

@@ -207,10 +207,7 @@ def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
 def test_the_batch_size_does_not_change_the_result(
     collective: str, symmetric: bool, length: int
 ) -> None:
-    """A step is checked as a whole even if its rows exceed a batch.
-
-    A node may receive the same unit several times.
-    """
+    """A step is checked as a whole even if its rows exceed a batch."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -237,7 +234,8 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
         ring.append(int(t.neighbours(2 + len(ring) % 2, [ring[-1]])[0]))
     back = int(t.neighbours(2, [0])[0])
     assert back == ring[-1]
-    unit = ring[3]  # opposite the root: a copy arrives from each side, and one goes a hop further
+    # The unit goes from the root in both directions to the opposite node, and one hop further.
+    unit = ring[3]
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
     paths += [
         (1, 0, ring[5], 1),

@@ -67,7 +67,7 @@ def test_mutated_symmetric_schedules_get_the_same_verdict_as_their_expansion(
     base: Base, data: st.DataObject
 ) -> None:
     schedule = data.draw(mutated(built(base)))
-    if addressed(schedule):  # other schedules cannot be expanded
+    if addressed(schedule):  # a schedule with invalid addresses cannot be expanded
         same(simulate(schedule), simulate(schedule.expand()))
 
 

@@ -46,7 +46,7 @@ def test_a_forest_takes_one_byte_per_node_and_tree_plus_working_arrays() -> None
 def test_arrays_over_all_nodes_are_refused_if_they_exceed_memory(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Distances take one byte per node, neighbours more. Values of single nodes are accepted."""
+    """Distances take one byte per node, and neighbours take more. Queries of single nodes work."""
     t = topology(spec)
     t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
     machine_of(monkeypatch, t.nodes - 1)

@@ -325,9 +325,9 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
 def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
-    """A dragonfly has a routers per group, and p hosts and h links to other groups per router.
+    """Each group has ``a`` routers, and each router has p hosts and h links to other groups.
 
-    It has a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
+    In total there are a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
     """
     network = topology(f"DF{h},{hosts}")
     routers = 2 * h * (2 * h * h + 1)
@@ -338,7 +338,7 @@ def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: in
     assert nx.is_isomorphic(inner, graph_of(topology(f"DF{h}")))
 
 
-def test_a_plug_in_family_declares_switches_by_the_first_letter_of_their_labels() -> None:
+def test_a_plug_in_family_identifies_switches_by_the_first_letter_of_their_labels() -> None:
     with restored_registries():
 
         @family("rack", pattern=r"Rack(\d+)", source="test", noun="racks", switches="s")
@@ -356,7 +356,7 @@ def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> Non
         topology(spec)
 
 
-def test_a_switch_attribute_is_true_or_false() -> None:
+def test_the_attribute_switch_must_be_a_truth_value() -> None:
     graph = nx.Graph([("a", "hub"), ("b", "hub")])
     for value in (True, 1, 1.0, "Yes", " TRUE"):
         graph.add_node("hub", switch=value)

@@ -96,7 +96,7 @@ def test_an_empty_table_keeps_its_columns() -> None:
     assert empty.html().count("<th ") == 3
 
 
-def test_latex_has_rules_and_escaped_text(table: Table) -> None:
+def test_a_latex_table_has_rules_and_escaped_text(table: Table) -> None:
     text = Table.of([{"share": "50 %"}], ["share"]).to_latex("All & more", "tab:x")
     assert r"\toprule" in text
     assert r"50 \%" in text
@@ -105,7 +105,7 @@ def test_latex_has_rules_and_escaped_text(table: Table) -> None:
         table.to_latex(alignment="lx")
 
 
-def test_html_escapes_text_and_shows_the_note(table: Table) -> None:
+def test_an_html_table_escapes_text_and_shows_the_note(table: Table) -> None:
     page = table.html()
     assert "a&lt;b" in page
     assert "a<b" not in page

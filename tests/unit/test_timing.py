@@ -297,7 +297,7 @@ def test_packets_without_duration_take_no_time() -> None:
 def test_a_reduction_along_two_trees_takes_the_same_time_if_it_is_expanded() -> None:
     """At node 0, both trees complete the unit in step 3, but at different times.
 
-    A node's translations have other ranks, so the rows of all sources have another order.
+    Translation changes the ranks of nodes, so the expanded rows are in a different order.
     """
     rows = [
         (1, 2, 2, 0, 0, True),

@@ -31,12 +31,12 @@ small_specs = pytest.mark.parametrize("spec", SMALL)
 
 
 def label_of(node: Any) -> str:
-    """Return the label of a node of the definition."""
+    """Return the label of a node that is given in the notation of the definition."""
     return node if isinstance(node, str) else star_graph.label(node)
 
 
 def node_of(t: Topology, label: str) -> Any:
-    """Return the node of the definition that has the given label."""
+    """Return the node with the given label, in the notation of the definition."""
     return label if t.family == "hypercube" else star_graph.node_of(label)
 
 

@@ -144,7 +144,7 @@ def test_times_equal_those_of_the_event_simulation(
 def test_times_on_a_line_of_three_nodes_equal_those_computed_by_hand(
     values: dict[str, list[int]], time: int, execution: ExecutionModel
 ) -> None:
-    """The packets take 164 and 116 with capacities 1 and 4, 169 and 171 with latencies 5 and 7."""
+    """With capacities 1 and 4 the packets take 164 and 116; with latencies 5 and 7, 169 and 171."""
     judged = sends(line(**values), (1, "a", "b", 0), (2, "b", "c", 0))
     assert timing(judged, 64, 100, 1, execution).time == time
 
@@ -172,7 +172,7 @@ def test_the_one_port_model_counts_packets_instead_of_units() -> None:
 
 
 def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units over a link of capacity 6 take 164. One over a link of latency 50 takes 214."""
+    """Six units take 164 on a link of capacity 6; one unit takes 214 on a link of latency 50."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)
@@ -228,7 +228,7 @@ def test_the_lower_bound_considers_capacities() -> None:
 
 
 def test_a_closed_form_is_refused_if_link_capacities_differ() -> None:
-    """No closed form covers a custom network, so the test calls the network a star graph."""
+    """No closed form covers a custom network, so the test sets the network's family to ``star``."""
     network = line(capacities=[1, 4])
     network.family = "star"
     with pytest.raises(InputError, match="its links have different capacities"):
@@ -302,7 +302,7 @@ def test_ports_without_a_link_do_not_affect_long_times() -> None:
         assert found.link_busy.sum() == found.time
 
 
-def test_the_critical_path_ends_if_packets_without_a_duration_deliver_a_unit_in_a_cycle() -> None:
+def test_the_critical_path_is_finite_if_packets_that_take_no_time_form_a_cycle() -> None:
     """The unit reaches x at 10 through z. Packets x-y and y-x take no time."""
     links = [("s", "x"), ("x", "y"), ("s", "z"), ("z", "x"), ("y", "w")]
     network = starcast.network(links, name="cycle", latencies=[1000, 0, 5, 5, 5000])

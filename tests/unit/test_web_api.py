@@ -71,7 +71,9 @@ def test_a_claim_in_a_paper_pack_of_the_user_has_a_page_and_a_resource(
 
 
 @pytest.mark.parametrize("name", ["e1.csv", "e 1.json", "e1.svg", "e1.csv.gz", "e1"])
-def test_the_url_of_a_resource_names_it_even_if_the_name_ends_like_a_format(name: str) -> None:
+def test_the_url_of_an_experiment_is_resolved_even_if_its_name_ends_with_a_format_suffix(
+    name: str,
+) -> None:
     scope = {"path": f"{API}/{unquote(resource_url('experiments', name))}", "query_string": b""}
     assert {**scope, **_split_suffix(scope)}["path"] == f"{API}/experiments/{name}"
     row = {"experiment": name, "runs": 1, "points": 1, "failed": 0, "created": None}
@@ -149,7 +151,7 @@ def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
     assert sum(complete["received"]) == 23
 
 
-def test_forests_of_a_topology_are_listed_and_its_listed_schedules_can_be_requested(
+def test_the_listings_of_a_topology_contain_forests_and_valid_ids_of_schedules(
     client: TestClient,
 ) -> None:
     """Every seventh schedule of the listing is requested."""
@@ -295,7 +297,7 @@ def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClie
     assert ids == expected
 
 
-def test_the_next_page_of_a_resource_whose_name_ends_like_a_format_has_a_url() -> None:
+def test_the_link_to_the_next_page_is_correct_if_the_resource_name_has_a_format_suffix() -> None:
     request = Mock(query_params=QueryParams("limit=1&format=json"))
     request.url.path, request.app.state.service.published = f"{API}/experiments/e1.csv", ()
     page = Paging(request, None, 1).page([{"run": 1}, {"run": 2}], "run")

@@ -123,7 +123,7 @@ def ports(spec: str) -> range:
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """Return the neighbour of a node across a port; without a link there, the node itself.
+    """Return the neighbour of a node across a port, or the node itself if the port has no link.
 
     In AG_n an even port rotates the symbols in positions 1, 2 and i = 3, 4, .. to the left, and
     an odd port rotates them to the right.
@@ -230,7 +230,7 @@ def children(forest: str, tree: int) -> dict[Label, list[Label]]:
 
 @cache
 def descendants(forest: str, tree: int) -> Counter[Label]:
-    """Return the number of descendants in a tree of each node of the topology."""
+    """Return, for each node of the topology, the number of its descendants in a tree."""
     return Counter(
         above for label in parents(forest, tree) for above in to_root(forest, tree, label)[1:]
     )
@@ -285,7 +285,7 @@ def some_nodes(spec: str) -> list[Label]:
 
 
 def some_pairs(spec: str) -> list[tuple[Label, Label]]:
-    """Return the node pairs (first, first), (first, last) and (last, a node in between)."""
+    """Return three node pairs: (first, first), (first, last), and (last, a node between them)."""
     first, *_, last = labels(spec)
     return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
 
@@ -296,7 +296,7 @@ def forest_cases(*specs: str, **others: Any) -> list[Case]:
 
 
 def forest_pair_cases() -> list[Case]:
-    """Return a case for each forest and the next on its topology; the first follows the last."""
+    """Return cases with pairs of consecutive forests on a topology, including (last, first)."""
     return [
         {"forest": first.id, "other_forest": second.id}
         for spec in SPECS

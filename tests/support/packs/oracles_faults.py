@@ -52,7 +52,7 @@ def reached(forest: str, tree: int, **dead: Dead) -> set[Label]:
 
 
 def left_out(forest: str, trees: Sequence[int], **dead: Dead) -> set[Label]:
-    """Return the healthy nodes of the given trees that none of these trees reaches under faults."""
+    """Return the healthy nodes that faults cut off in one of the trees and that no tree reaches."""
     before = set().union(*(cut(forest, tree, **dead) for tree in trees))
     return before.difference(*(reached(forest, tree, **dead) for tree in trees))
 
@@ -121,7 +121,7 @@ def damage(forest: str, **dead: Dead) -> Iterator[Values]:
     order="trees_left node",
 )
 def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield cut-off nodes that too few trees reach, and the trees that reach and miss each node."""
+    """Yield the cut-off nodes that fewer than ``required_trees`` trees reach, with the trees."""
     for label in labels(spec_of(forest)):
         lost = [tree for tree in trees_of(forest) if label in cut(forest, tree, **dead)]
         through = [tree for tree in trees_of(forest) if label in reached(forest, tree, **dead)]
@@ -131,7 +131,7 @@ def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[
 
 @oracle("faults/unreached-nodes", "node trees", faults())
 def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
-    """Yield the nodes of the trees that no tree reaches under faults."""
+    """Yield the healthy nodes that no tree reaches under faults, with the number of their trees."""
     for label in sorted(left_out(forest, trees_of(forest), **dead)):
         yield label, sum(label in parents(forest, tree) for tree in trees_of(forest))
 
@@ -173,7 +173,7 @@ def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterato
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
-    """Return the nodes whose failure cuts off the most nodes, summed over the trees."""
+    """Return the ``limit`` nodes whose failure cuts off the most nodes, summed over the trees."""
     rows: list[Values] = []
     for label in {label for tree in trees_of(forest) for label in parents(forest, tree)}:
         by_tree = [descendants(forest, tree)[label] for tree in trees_of(forest)]
@@ -189,7 +189,7 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Values]:
-    """Return the links whose failure cuts off the most nodes, summed over the trees."""
+    """Return the ``limit`` links whose failure cuts off the most nodes, summed over the trees."""
     edges = {edge for tree in trees_of(forest) for edge in parents(forest, tree).items()}
     rows: list[Values] = []
     rank = ranks(spec_of(forest))

@@ -42,7 +42,7 @@ def shared_links(forest: str, min_load: int = 2) -> Iterator[Values]:
 
 @oracle("overlap/load-histogram", "load links", forest_cases())
 def load_histogram(forest: str) -> Iterator[Values]:
-    """Count the directed links per load, including unused links."""
+    """Yield the number of directed links for each load; load 0 is always included."""
     spec = spec_of(forest)
     used = trees_by_link(forest)
     counts = Counter(
@@ -85,7 +85,7 @@ def tree_pairs(forest: str) -> Iterator[Values]:
     order="lower port",
 )
 def both_directions(forest: str) -> Iterator[Values]:
-    """Yield the links that are used in both directions."""
+    """Yield the links that trees use in both directions, with the trees of each direction."""
     spec = spec_of(forest)
     used = trees_by_link(forest)
     towards = {
@@ -104,7 +104,7 @@ def both_directions(forest: str) -> Iterator[Values]:
     order="sender port",
 )
 def two_forests(forest: str, other_forest: str) -> Iterator[Values]:
-    """Yield the links that are used in both forests."""
+    """Yield the directed links that both forests use, with the trees of each forest."""
     spec = spec_of(forest)
     others = trees_by_link(other_forest)
     for (sender, port), trees in trees_by_link(forest).items():
@@ -126,7 +126,7 @@ def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
     [*schedule_cases(), *schedule_cases("S3", "Q4", min_units=1)],
 )
 def simultaneous_sends(schedule: str, min_units: int = 2) -> Iterator[Values]:
-    """Yield the links with several sends in a step, sorted by step, sender and port."""
+    """Yield links with at least ``min_units`` sends in a step, sorted by step, sender and port."""
     for link, packet in sorted(packed(schedule).items()):
         if len(packet) >= min_units:
             trees = [send.tree for send in packet]

@@ -35,7 +35,7 @@ MAX_PATHS = 1000
 
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
-    """Return all shortest paths as lists of nodes."""
+    """Return all shortest paths from the source to the target, as lists of nodes."""
     return list(nx.all_shortest_paths(network(spec), source, target))
 
 
@@ -56,7 +56,7 @@ def path_row(spec: str, nodes: Sequence[Label]) -> Row:
 
 @oracle("paths/shortest-paths", PATH, PAIRS, order="ports")
 def shortest_paths(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield all shortest paths."""
+    """Yield all shortest paths from the source to the target."""
     yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 
@@ -74,7 +74,7 @@ def judge_shortest_path(case: Case, rows: list[Row]) -> None:
 
 @oracle("paths/shortest-path", PATH, PAIRS, judge=judge_shortest_path)
 def shortest_path(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield all valid results, which are the shortest paths."""
+    """Yield the rows that are valid results, one for each shortest path."""
     yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 
@@ -98,7 +98,10 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to the smallest length for which there are ``wanted`` paths."""
+    """Return all simple paths of at most L hops, for the smallest L with ``wanted`` such paths.
+
+    If fewer simple paths exist, all are returned.
+    """
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -172,7 +175,7 @@ def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
     """Check that the paths are internally disjoint, with the expected number and total length."""
     (expected,) = disjoint_paths(**case)
     assert len(rows) == expected["paths"]
-    if case["topology"] in SPECS:  # a family, whose connectivity is its degree
+    if case["topology"] in SPECS:  # the connectivity equals the degree
         assert len(rows) == len(ports(case["topology"]))
     assert sum(row["length"] for row in rows) == expected["length"]
     inner = [node for row in rows for node in row["path"][1:-1]]
@@ -324,7 +327,7 @@ def tree_path(forest: str, tree: int, source: Label, target: Label) -> Iterator[
 
 
 def parallel(forest: str, node: Label) -> dict[int, list[Label]]:
-    """Return the path from the root in each tree that contains the node."""
+    """Return the path from the root to a node in each tree that contains the node."""
     paths = {tree: to_root(forest, tree, node)[::-1] for tree in trees_of(forest)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 

@@ -70,7 +70,7 @@ def deliveries(schedule: str, node: Label) -> Iterator[Values]:
     order="sender port unit tree",
 )
 def sends_of_a_step(schedule: str, step: int) -> Iterator[Values]:
-    """Yield the rows of a step."""
+    """Yield the rows of a schedule in the given step."""
     for send in sends(schedule):
         if send.step == step:
             yield send.sender, send.port, send.receiver, send.unit, send.tree, send.combine
@@ -131,7 +131,10 @@ def activity(schedule: str, node: Label) -> Iterator[Values]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return the first holder of a unit: its source if there are several sources, else the root."""
+    """Return the node that has a unit at the start.
+
+    It is the root, or if there are several sources, the source of the unit.
+    """
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     has_sources = stored.collective == "gather" or schedule.endswith(f":{EXPANDED}")

@@ -57,14 +57,14 @@ def pair_cases() -> Iterator[Case]:
 
 @oracle("topology/adjacency", "adjacent port reverse_port", pair_cases())
 def adjacency(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield one row that tells whether two nodes are adjacent."""
+    """Yield one row that states whether two nodes are adjacent."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
     yield port is not None, port, back
 
 
 @oracle("topology/distance-profile", "distance nodes", topology_node_cases())
 def distance_profile(topology: str, node: Label) -> Iterator[Values]:
-    """Count the nodes by distance."""
+    """Yield the number of nodes at each distance from a node."""
     yield from sorted(Counter(distances(topology, node).values()).items())
 
 
@@ -139,7 +139,7 @@ TOPOLOGIES = [{"topology": spec} for spec in SPECS]
 
 @oracle("topology/degrees", "degree nodes lowest_node", TOPOLOGIES, order="degree")
 def degrees(topology: str) -> Iterator[Values]:
-    """Count the nodes by degree."""
+    """Yield the number of nodes of each degree."""
     found: dict[int, list[Label]] = {}
     for node in labels(topology):
         found.setdefault(network(topology).degree(node), []).append(node)

@@ -61,7 +61,7 @@ def leaves(forest: str, tree: int) -> Iterator[Values]:
 
 @oracle("trees/fan-out", "tree children nodes lowest_node", forest_cases())
 def fan_out(forest: str) -> Iterator[Values]:
-    """Yield the number of nodes with each number of children in each tree."""
+    """Yield, for each tree and number of children, the number of nodes and the first such node."""
     for tree in trees_of(forest):
         having: dict[int, list[Label]] = {}
         for node, found in children(forest, tree).items():
@@ -82,7 +82,7 @@ def heights(forest: str) -> Iterator[Values]:
 
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")
 def root_subtrees(forest: str) -> Iterator[Values]:
-    """Yield the subtrees of the root."""
+    """Yield the subtrees of each root, with the port from the root, the top node and the size."""
     for tree in trees_of(forest):
         for child in children(forest, tree)[root(forest)]:
             port = port_between(spec_of(forest), root(forest), child)
@@ -157,7 +157,7 @@ def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
     order="height largest_load tree",
 )
 def depth_and_load(forest: str) -> Iterator[Values]:
-    """Yield the height, the largest load and the number of shared links of each tree."""
+    """Yield the size, height, largest load and number of shared links of each tree."""
     for tree in trees_of(forest):
         loads = [len(trees) for trees in trees_by_link(forest).values() if tree in trees]
         found = levels(forest, tree)

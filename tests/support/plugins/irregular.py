@@ -88,7 +88,7 @@ class Irregular(Topology):
 
 @starcast.family("grid", pattern=r"Grid(\d+)x(\d+)", noun="grids", source="tests")
 def grid(rows: int, columns: int) -> Topology:
-    """Return a grid: links alternate between two colours in rows, two others in columns."""
+    """Return a grid whose links alternate between two colours in rows and two others in columns."""
     colours: list[list[tuple[int, int]]] = [[], [], [], []]
     for row, column in product(range(rows), range(columns)):
         node = row * columns + column

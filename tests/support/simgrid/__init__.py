@@ -163,7 +163,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
                 text=True,
                 check=False,
             )
-        except OSError:  # the interpreter does not exist
+        except OSError:  # the interpreter does not exist or cannot be executed
             continue
         if ran.returncode == program.NOT_INSTALLED:
             continue

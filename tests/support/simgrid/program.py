@@ -218,7 +218,7 @@ class Processes:
         self._mailbox(packet).put(packet, self._bytes(packet))
 
     def _get(self, packet: Packet) -> None:
-        """Receive a packet and deliver it."""
+        """Receive a packet and deliver its units."""
         self._deliver(self._mailbox(packet).get())
 
     def _wait_for_units(self, packet: Packet) -> None:
