@@ -12,7 +12,11 @@ down_revision: str | None = "0013"
 
 
 def upgrade() -> None:
-    """Set the verification state of every proof to ``not checked`` or ``not made again``."""
+    """Reset the verification state of every proof.
+
+    The state is ``not checked`` if only a second solver supports the bound, else ``not made again``
+    (the proof was not regenerated).
+    """
     op.execute(
         "update record set verification = case proof ->> 'format'"
         " when 'second solver' then 'not checked' else 'not made again' end"

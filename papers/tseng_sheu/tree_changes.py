@@ -139,7 +139,8 @@ def link_loads(
 def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
     """Return the all-port schedule of Algorithm 2 on a tree T rooted at the identity.
 
-    In step t, segment i of each message crosses the links on level t of the changed tree DC(i, T).
+    In step t, segment i of the message of source x crosses the links on level t of the changed tree
+    LC(x, DC(i, T)). The schedule is symmetric: it contains only the rows of the identity.
     """
 
     def create() -> Schedule:

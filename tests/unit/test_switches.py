@@ -87,7 +87,7 @@ def test_schedules_along_trees_are_complete_and_omit_idle_switches(
 @given(st.data())
 @max_examples(150)
 def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
-    """The schedules are random, with and without dead nodes, links and switches."""
+    """The schedules are random, and some are changed; the faults are nodes, links and switches."""
     given = data.draw(random_schedules(SPEC, symmetric=False))
     if len(given) and data.draw(st.booleans()):
         given = mutate(data.draw, given, data.draw(st.sampled_from(MUTATIONS)))

@@ -454,7 +454,8 @@ def spread(
             continue
         pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
-        # An endpoint takes part in one matching per step, a switch in any number of matchings.
+        # In a step, an endpoint sends at most once and receives at most once, but a switch does so
+        # once over each link. So switches may need several matchings.
         while rows.counts[0] > before:
             before = rows.counts[0]
             _inform(table, capacity, held, rows, chance, endpoints, pairing, urgency)

@@ -174,7 +174,7 @@ _SPRUNG = ("cube-connected-cycles", "butterfly")
 #: Maximum number of nodes in the layout `spring`, which needs the distances of all node pairs.
 _MAX_SPRING = 600
 _SPRING_STEPS = 200
-#: Minimum distance between two nodes in the layouts `spring` and `positions`.
+#: Nodes that are closer than this in the layouts `spring` and `positions` are moved apart.
 _APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000

@@ -217,7 +217,7 @@ def execute_all(
     else:
         perform = execute_unchecked
         # Processes on this machine load plug-ins by name. Tasks that are sent to a cluster contain
-        # the source code of the plug-ins.
+        # the source code of the plug-ins, except plug-ins in installed packages.
         if not getattr(executor, "is_remote", False):
             perform = partial(_execute_in_worker, plugins.loadable())
         work = parallel.Workload(

@@ -92,8 +92,9 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
         InputError: the files are not all shards of one experiment, or are damaged, or ``name`` is
             invalid.
         LimitError: a file, or the grid of the experiment, is too large.
-        RejectedError: a shard was computed with a different version of starcast's code, or the
-            results of a run contradict formulas, bounds or each other.
+        RejectedError: a shard was computed with a different version of starcast's code, or a run
+            with another version of a loaded plug-in; or the results of a run contradict formulas,
+            bounds or each other.
     """
     job, results = merge_shards(files, "experiment", _Description, _Runs)
     for network in job.networks:

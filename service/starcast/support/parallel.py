@@ -48,7 +48,7 @@ from starcast.support.text import pluralize
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds for which a task on a remote worker waits until enough memory is free.
+#: Maximum number of seconds for which a task on a remote worker waits for free memory.
 MEMORY_PATIENCE = 60.0
 #: Maximum duration of a single wait for results, in seconds. If a signal arrives just before a
 #: wait, Python handles it only when the wait ends. So without this limit, Ctrl-C might have no

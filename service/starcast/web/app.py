@@ -467,7 +467,7 @@ def _fields(
     """Return the properties of a form field for each parameter of a query.
 
     Args:
-        service: the service that lists the stored ids, which the fields suggest.
+        service: lists the ids of stored artifacts, which are suggested in the fields for ids.
         parameters: the parameters of the query.
         values: the values given in the URL, by parameter name.
     """
