@@ -40,7 +40,7 @@ def test_graph_verify_accepts_a_correct_graph_and_reports_the_sample_seed(
 
 
 @pytest.mark.usefixtures("what")
-def test_unknown_artifacts_and_imports_into_a_server_that_is_not_embedded_are_refused(
+def test_unknown_artifacts_and_imports_into_servers_that_are_not_embedded_are_refused(
     starcast: Starcast,
 ) -> None:
     for words, code, sentence in (
