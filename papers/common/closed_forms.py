@@ -273,7 +273,7 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where q minimizes the time among all positive real numbers of segments p.
+        """Return q^2, where q is the positive real number of segments that minimizes the time.
 
         T_s must be positive; b = m T_c is the transmission time of the message.
         """

@@ -27,11 +27,13 @@ from ..common.closed_forms import even_share
 from . import star_graph
 from .tables import any_messages, shared_others
 
-_MAX_DRAWN = 6  # random paths T_2 are tried up to S_6
+#: The largest n for which random Hamiltonian paths T_2 are tried.
+_MAX_DRAWN = 6
 _RANDOM_PATHS = 4
 _TRIES = 400
 
-_ALL_SOURCES = 5  # the schedule of all sources, n!(n!-1) rows, is executed up to S_5
+#: The largest n for which the schedule of all sources, with n!(n!-1) rows, is executed.
+_ALL_SOURCES = 5
 #: Memory of the schedule of one source and of the neighbour table.
 ONE_SOURCE = Memory(BYTES_PER_ROW + 64)
 

@@ -227,7 +227,8 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     return ports
 
 
-RANDOM_TREES = 3  # number of trees that section 5.1 allows and that are drawn at random
+#: The number of random trees, of those that section 5.1 allows.
+RANDOM_TREES = 3
 
 near_balanced = forests("near-balanced")
 perfectly_balanced = forests("perfectly-balanced")

@@ -225,8 +225,10 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
-_RANDOM_SETS = 24  # number of random sets of links
-_EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
+#: The number of random sets of links that are tried.
+_RANDOM_SETS = 24
+#: The largest n for which all pairs of links are tried.
+_EXHAUSTIVE = 4
 
 #: A set of directed links (L_i in the paper), given by their tails and their types.
 LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
@@ -413,7 +415,8 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     cycles = cycle_counts(check)
     displaced = displaced_counts(check)
     heads = check.neighbours.T[tails, first - 2]
-    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
+    #: Whether the cycle of 1 consists only of 1 and the node's first symbol.
+    is_pair = (minima[tails] == 1).sum(axis=1) == 2
 
     check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=tails)
     stated = displaced[tails] - 1 - is_pair

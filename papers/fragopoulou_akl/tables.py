@@ -115,7 +115,8 @@ _TREES = (("rotated-hamiltonian", "all"), ("necklace", "all"))
 _CYCLE = ("hamiltonian-cycle", "one")
 _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
-_EXACT = ("exact", "all")  # not an algorithm of the paper
+#: The algorithm `exact` and its port model; it is starcast's own, not the paper's.
+_EXACT = ("exact", "all")
 
 #: The quantity that the proof of each bound counts, in words.
 ARGUMENTS = {
@@ -465,7 +466,8 @@ CELLS = {
 def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int = 0) -> Execution:
     """Execute the algorithm of a table cell for M = ``messages``, and return the execution."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
-    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
+    # The alltoall of rule 9 has no parameter for the number of messages.
+    arguments = {} if is_rule_9 else {"messages": messages}
     return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 

@@ -204,10 +204,13 @@ def _farthest_forms(
     if k <= n // 2:
         return (first & (beta == k - 1)) | (beta == k), none
     in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
-    only_first = first & (in_place == 1)  # only position 1 has the same symbol as in Id
+    #: Whether position 1 is the only position with the same symbol as in Id.
+    only_first = first & (in_place == 1)
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
-    is_short = on_cycles + of_nodes.chained + first == k  # no internal cycle is longer than 3
+    #: Whether each position is on a chain or on an internal cycle of two or three positions, except
+    #: position 1 if it contains symbol 1.
+    is_short = on_cycles + of_nodes.chained + first == k
     short_chains = (of_nodes.chained == beta) & is_short
     twos = short_chains & (beta == n - k) & (threes == 0)
     if n % 2:

@@ -42,7 +42,8 @@ ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 FOLLOWED = (1, 2, 3, 5)
 #: Triples (T_s, T_c, m) for which times are compared.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
-_ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
+#: The largest n for which Algorithm 2 is executed for all sources.
+_ALL_SOURCES = 6
 #: Memory of a check that executes the rows of one source of Algorithm 2.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
 

@@ -233,7 +233,8 @@ def check_phases(check: ClaimCheck) -> None:
     """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
-    if n == 2:  # S_2 is a single link, for which there is no record
+    # S_2 is a single link, for which there is no record.
+    if n == 2:
         return
     steps = execute(check, "broadcast", "optimal", "one").steps
     check.at_most("phases of a recorded broadcast", steps, phases(n))

@@ -28,9 +28,11 @@ from .tables import QUOTIENTS
 
 #: Memory of the images of all nodes under all translations.
 TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
-_CHUNK = 4_000_000  # number of array entries computed at a time
+#: The number of array entries that are computed at a time.
+_CHUNK = 4_000_000
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
-_DEEPEST = 6  # trees whose height is of order (n-1)! are used only up to S_6
+#: The largest n for which trees are used whose height is of order (n-1)!.
+_DEEPEST = 6
 
 
 class Tree(NamedTuple):

@@ -248,7 +248,8 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
     row = greedy_ports(check, goal)
     parent = check.parents(row)
     levels = tree_levels(parent, goal)
-    parent[path.nodes[-2]] = -1  # Cut the branch off from the root.
+    # The branch of r is cut off from the root, so that its nodes are not reached.
+    parent[path.nodes[-2]] = -1
     return int(levels[tree_levels(parent, goal) >= 0].max())
 
 
