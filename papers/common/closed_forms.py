@@ -47,10 +47,10 @@ def nk_diameter(n: int, k: int) -> int:
 
 
 def distance_sum(n: int) -> Number:
-    """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
+    """Return t_n, the sum of all distances from a node of S_n.
 
-    H_n is the n-th harmonic number. The result is exact up to n = 60, approximate for larger n.
-    The formula is stated by Fragopoulou & Akl 1993.
+    With the n-th harmonic number H_n, t_n is n!(n + 2/n + H_n - 4). Fragopoulou & Akl 1993 state
+    this formula. The result is exact up to n = 60, and approximate for larger n.
     """
     if n > EXACT:
         return factorial(n) * (n + harmonic(n) - 4)

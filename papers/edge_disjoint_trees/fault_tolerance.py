@@ -314,7 +314,10 @@ def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages in x copies takes Mx(n!-1) transmissions."""
+    """Check the number of transmissions of broadcasts in copies.
+
+    For M messages in x copies each, it must be Mx(n!-1).
+    """
     copies = broadcast.argument("copies")
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 

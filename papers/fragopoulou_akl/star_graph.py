@@ -174,9 +174,10 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that a node's distance from 12..n is c + s, minus 2 if it does not start with 1.
+    """Check the formula for the distance of a node from 12..n.
 
-    The node has c cycles of two or more symbols, which contain a total of s symbols.
+    If the node has c cycles of two or more symbols, which contain s symbols in total, the distance
+    must be c + s, minus 2 if the node does not start with 1.
     """
     correction = np.where(stars.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction

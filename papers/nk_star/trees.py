@@ -362,10 +362,11 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each tree MT(R_i(Id)) is spanning and has the undirected links of SP(R_i(Id)).
+    """Check that the trees MT are spanning trees, and check their undirected links.
 
-    SP(R_i(Id)) is the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id))
-    is SP(R_i(Id)) after the path from Id to this root is reversed, which makes Id the root.
+    Let SP(R_i(Id)) be the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1.
+    Reversing the path from Id to this root gives the tree MT(R_i(Id)), whose root is Id. Both trees
+    must have the same undirected links.
     """
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
