@@ -1,4 +1,4 @@
-"""``make bench``: run and print all benchmarks, or the modules named on the command line."""
+"""``make bench``: run and print benchmarks, by default all modules except those in `ON_REQUEST`."""
 
 import argparse
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The time of an ingest over Bolt, compared with a plain loop of driver calls.
+"""Compare the time of an ingest over Bolt with the time of a plain loop of driver calls.
 
 Both write the nodes and links of S8. The loop sends batches of 20 000 rows, one after the other,
 and neither compares nor records anything. The ingest is a command in a new process, so its time

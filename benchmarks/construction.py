@@ -52,7 +52,8 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
         "starcast": network.table,
     }
     if n == min(range(4, 11)):
-        works["SageMath"]()  # Do not measure the import of SageMath, which takes seconds.
+        # The first call imports SageMath, which takes seconds, so it is not measured.
+        works["SageMath"]()
     for name, work in works.items():
         if n <= LIMITS[name]:
             yield name, seconds(work, repeats=1 if n >= 8 and name != "starcast" else 3)
@@ -97,7 +98,8 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 def _constructions() -> Iterator[Figure | Growth]:
     """Measure all constructions on S9 (`arc-disjoint` on S7), and four of them on S5 to S10."""
-    forest("S4", "arc-disjoint")  # Let numba compile the loops before the measurement.
+    # numba compiles the loops in the first call, so this call is not measured.
+    forest("S4", "arc-disjoint")
     for name in plain_constructions(topology("S9")):
         network = topology("S7" if name == "arc-disjoint" else "S9")
         copying = seconds(np.zeros((network.degree, network.nodes), dtype=np.uint8).copy)

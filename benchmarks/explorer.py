@@ -1,4 +1,4 @@
-"""Time to draw a schedule step in the explorer with WebGL2, a 2D canvas and Sigma.js.
+"""Measure the time to draw a schedule step in the explorer, in a 2D canvas and with Sigma.js.
 
 The benchmark runs in Chromium. It installs Sigma.js and graphology from npm into a temporary
 folder; starcast itself does not need them.

@@ -1,4 +1,4 @@
-"""The time of an offline import, compared with the time of Neo4j alone (`docs/decisions/0026`).
+"""Compare the time of an offline import with the time of Neo4j alone (`docs/decisions/0026`).
 
 The time of Neo4j alone is the floor. It consists of three steps: `neo4j-admin` imports files that
 are already written, a server starts on the new store, and one statement creates the constraint for

@@ -1,4 +1,4 @@
-"""Star graphs and their trees in NetworkX, igraph, rustworkx, SageMath and numpy.
+"""Build and check star graphs and trees with NetworkX, igraph, rustworkx, SageMath and numpy.
 
 Every function does the same work as a function of starcast; `tests/unit/test_benchmarks.py`
 compares the results. SageMath is installed as passagemath-graphs, a package with the graph theory

@@ -54,7 +54,8 @@ def _(place: Place, given: Given) -> Rows:
     links = np.flatnonzero(masks)
     node, port = place.numpy.ends(links)
     other = place.numpy.across(node, port)
-    down = masks[place.numpy.link(other, port)]  # on S_n both ends of a link have the same port
+    # Links of S_n have the same port at both ends, so `port` is also the port of `other`.
+    down = masks[place.numpy.link(other, port)]
     both = (down > 0) & (node < other)
     return table(node[both], port[both], masks[links][both], down[both])
 
@@ -299,9 +300,8 @@ def _(place: Place, given: Given) -> Rows:
         place.numpy.edges[given["forest"]],
     )
     sizes = forest.subtree_sizes()[edges.tree, edges.child]
-    links = arrays.link(
-        np.minimum(edges.parent, edges.child), edges.port
-    )  # on S_n both ends of a link have the same port
+    # Links of S_n have the same port at both ends, so the parent's port is also the child's.
+    links = arrays.link(np.minimum(edges.parent, edges.child), edges.port)
     cut = np.bincount(
         links, weights=sizes, minlength=place.topology.nodes * place.topology.degree
     ).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The benchmark page, and a JSON Lines file with the ratios of each version."""
+"""Write the benchmark page, and a JSON Lines file with the ratios of each version."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Verification of forests, compared with other libraries that check for spanning trees."""
+"""Compare the verification of forests with other libraries that check for spanning trees."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -133,7 +133,8 @@ def cells(n: int) -> Iterator[str]:
     opening = plan_opening(n, 1)
     short = {word.node for word in opening.words}
     length = Counter(built.unit.tolist())
-    done = Counter[int]()  # the number of links that each node's message has crossed
+    #: The number of links that the message to each node has crossed.
+    done = Counter[int]()
     cell: dict[tuple[int, int], str] = {}
     for step, port, node in zip(
         built.step.tolist(), built.port.tolist(), built.unit.tolist(), strict=True

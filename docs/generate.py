@@ -108,7 +108,7 @@ MATCH (n:Node {label: '1234'}) MATCH (t:Topology {spec: n.topology}) RETURN t, n
 
 
 def schema_page() -> str:
-    """Return the page of both schemas: the graph in Neo4j and the tables in PostgreSQL."""
+    """Return the page that describes the graph in Neo4j and the tables in PostgreSQL."""
     parts = [f"# Schema\n\n{NOTE}", "## The graph store: Neo4j\n", _FAST, *_graph()]
     return "\n".join([*parts, "## The relational store: PostgreSQL\n", *_tables()])
 

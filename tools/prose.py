@@ -50,7 +50,8 @@ IDIOMS = {
     "clause": r"\A(?:What|Whose|Who|Whom|Where|How|Whether)\b(?!.*\?)",
 }
 PATTERNS = {name: re.compile(text, re.IGNORECASE | re.DOTALL) for name, text in IDIOMS.items()}
-CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")  # beginning of a literal with code
+#: Pattern for the beginning of a string literal that contains code.
+CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -72,7 +73,8 @@ class Text(NamedTuple):
 
 def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
     """Yield each group of consecutive comment lines as one text."""
-    inside = set[int]()  # numbers of lines that begin inside a string literal
+    #: The numbers of the lines that begin inside a string literal.
+    inside = set[int]()
     for node in nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno:
             inside.update(range(node.lineno + 1, node.end_lineno + 1))
@@ -92,7 +94,8 @@ def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
 
 def python_texts(nodes: list[ast.AST], *, literals: bool) -> Iterator[Text]:
     """Yield the docstrings and, with `literals`, other string literals that look like prose."""
-    seen = set[int]()  # ids of nodes that `ast.walk` visits again: docstrings, parts of f-strings
+    #: The ids of docstrings and of parts of f-strings, which `ast.walk` visits a second time.
+    seen = set[int]()
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if words := ast.get_docstring(node):

@@ -47,10 +47,10 @@ def nk_diameter(n: int, k: int) -> int:
 
 
 def distance_sum(n: int) -> Number:
-    """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
+    """Return t_n, the sum of all distances from a node of S_n.
 
-    H_n is the n-th harmonic number. The result is exact up to n = 60, approximate for larger n.
-    The formula is stated by Fragopoulou & Akl 1993.
+    With the n-th harmonic number H_n, t_n is n!(n + 2/n + H_n - 4). Fragopoulou & Akl 1993 state
+    this formula. The result is exact up to n = 60, and approximate for larger n.
     """
     if n > EXACT:
         return factorial(n) * (n + harmonic(n) - 4)
@@ -273,7 +273,7 @@ class Pipeline:
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return q^2, where q minimizes the time among all positive real numbers of segments p.
+        """Return q^2, where q is the positive real number of segments that minimizes the time.
 
         T_s must be positive; b = m T_c is the transmission time of the message.
         """

@@ -181,7 +181,8 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_MULTIPLES_ONLY = "perfectly-balanced"  # needs n >= 3, and a multiple of n-1 messages
+#: An algorithm that needs n >= 3, and a number of messages that is a multiple of n-1.
+_MULTIPLES_ONLY = "perfectly-balanced"
 _ROOTED = ("broadcast", "scatter")
 
 

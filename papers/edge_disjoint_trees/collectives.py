@@ -319,10 +319,10 @@ def execute_acknowledged(
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather of M messages per node along the trees EDT takes M(n!-1) steps.
+    """Check the number of steps of allgathers along the n-1 edge-disjoint trees EDT.
 
-    The allgather is executed with and without acknowledgements. Also check that in each step,
-    exactly one message of the source crosses a link of each subtree.
+    For M messages per node, it must be M(n!-1), with and without acknowledgements. Also check that
+    in each step, exactly one message of the source crosses a link of each subtree.
     """
     schedule = allgather.schedule
     messages = allgather.messages
@@ -339,9 +339,9 @@ def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that an allgather along the trees EDT takes M n!(n-1)(n!-1) transmissions.
+    """Check the number of transmissions of allgathers along the n-1 edge-disjoint trees EDT.
 
-    M is the number of messages per node.
+    For M messages per node, it must be M n!(n-1)(n!-1).
     """
     nodes = factorial(check.n)
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))

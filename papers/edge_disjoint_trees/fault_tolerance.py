@@ -87,8 +87,8 @@ class PossibleFaults:
     def sets(self, size: int) -> NDArray[np.int64]:
         """Return all sets of ``size`` faults, or a random sample if there are too many sets.
 
-        For 3 or more faults, always return a sample. In half of the sample, all faults of a set are
-        neighbours or links of one node.
+        For three or more faults, the result is always a sample. In half of the sample, the faults
+        of each set are neighbours or links of one node.
 
         Returns:
             the sets, each a row of indices into all possible faults, int64 ``[sets, size]``.
@@ -314,7 +314,10 @@ def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages in x copies takes Mx(n!-1) transmissions."""
+    """Check the number of transmissions of broadcasts in copies.
+
+    For M messages in x copies each, it must be Mx(n!-1).
+    """
     copies = broadcast.argument("copies")
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 

@@ -168,9 +168,11 @@ def necklaces(check: ClaimCheck) -> None:
 
 
 def first_misplaced(labels: Perms) -> NDArray[np.int64]:
-    """Return fmr(x, k) for each node x: its first misplaced position in the order k+1..n, 2..k.
+    """Return the first misplaced position of each node.
 
-    Position j is misplaced if x_j != j; k is the position of symbol 1.
+    Let k be the position of symbol 1 in the label of a node x. The result, which the paper calls
+    fmr(x,k), is the first position j with x_j != j in the order k+1..n, 2..k. For the identity, the
+    result is 1.
 
     Returns:
         int64 ``[nodes]``.

@@ -27,11 +27,13 @@ from ..common.closed_forms import even_share
 from . import star_graph
 from .tables import any_messages, shared_others
 
-_MAX_DRAWN = 6  # random paths T_2 are tried up to S_6
+#: The largest n for which random Hamiltonian paths T_2 are tried.
+_MAX_DRAWN = 6
 _RANDOM_PATHS = 4
 _TRIES = 400
 
-_ALL_SOURCES = 5  # the schedule of all sources, n!(n!-1) rows, is executed up to S_5
+#: The largest n for which the schedule of all sources, with n!(n!-1) rows, is executed.
+_ALL_SOURCES = 5
 #: Memory of the schedule of one source and of the neighbour table.
 ONE_SOURCE = Memory(BYTES_PER_ROW + 64)
 
@@ -41,10 +43,11 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 
 @checks("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that j-2 rotations map a Hamiltonian path T_2 to a Hamiltonian path T_j.
+    """Check that rotations map Hamiltonian paths to Hamiltonian paths.
 
-    T_j visits the nodes with symbol 1 in position j. The path T_2 of the forest must be mapped to
-    the path T_j of the forest. Random paths T_2 are tried as well.
+    A path T_j visits the nodes with symbol 1 in position j. Applying the rotation R j-2 times must
+    map a path T_2 to a path T_j, and the path T_2 of the forest to its path T_j. Random paths T_2
+    are tried too.
     """
     rotations = stars.rotations(check)
     label_symbols = stars.symbols(check)
@@ -67,7 +70,10 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the types (dimensions) of links on T_j are those on T_2, rotated j-2 times."""
+    """Check the types (dimensions) of the links on rotated Hamiltonian paths.
+
+    The types on the path T_j must be those on the path T_2, rotated j-2 times; see `rotated_paths`.
+    """
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -92,9 +98,9 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the types (dimensions) of links after j-2 rotations R, given the types before.
+    """Return the types (dimensions) of links after the links are rotated j-2 times.
 
-    Type i becomes (i+j-4) mod (n-1) + 2.
+    Type i becomes (i+j-4) mod (n-1) + 2. The argument ``types`` has the types before the rotations.
     """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 

@@ -31,7 +31,8 @@ from . import star_graph
 from .hamiltonian import ONE_SOURCE
 
 _RANDOM_NUMBERINGS = 3
-_ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
+#: The largest n for which the schedule of all sources is executed.
+_ALL_SOURCES = 5
 
 
 class Numbering(NamedTuple):
@@ -77,7 +78,8 @@ def first_nodes_exist(check: ClaimCheck) -> None:
     rotated = stars.rotation(check)
     types = star_graph.link_types(check)
     rotations = stars.rotations(check)
-    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace, except {12..n}
+    #: The smallest rank in each necklace except {12..n}.
+    leaders = np.unique(rotations.min(axis=0))[1:]
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     check.true("a first node exists", exists, **place | {"node": leaders[:, None]})

@@ -483,11 +483,11 @@ def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.time", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether the alltoall of rule 9 takes h d steps, as stated.
+    """Check whether rule 9's alltoall takes the stated number of steps.
 
-    h is the number of necklaces (orbits of the rotation R) other than {12..n}, and d is the mean
-    distance between nodes. In fact, the number of steps is the sum of the necklaces' distances from
-    12..n.
+    The paper states h d steps, where h is the number of necklaces (orbits of the rotation R) other
+    than {12..n}, and d is the mean distance between nodes. In fact, the number of steps is the sum
+    of the necklaces' distances from 12..n.
     """
     steps = exchange.steps
     h = len(np.unique(stars.leaders(check))) - 1
@@ -514,9 +514,10 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 
 @checks("FA.R9.bound", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether the alltoall of rule 9 takes at most (2(n-1)! - 1) d steps, as stated.
+    """Check whether the steps of rule 9's alltoall obey the stated upper bound.
 
-    d is the mean distance between nodes. In fact, only 2(n-1)! d is an upper bound.
+    The paper states (2(n-1)! - 1) d, where d is the mean distance between nodes. In fact, only
+    2(n-1)! d is an upper bound.
     """
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.steps

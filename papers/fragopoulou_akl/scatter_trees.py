@@ -227,7 +227,8 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     return ports
 
 
-RANDOM_TREES = 3  # number of trees that section 5.1 allows and that are drawn at random
+#: The number of random trees, of those that section 5.1 allows.
+RANDOM_TREES = 3
 
 near_balanced = forests("near-balanced")
 perfectly_balanced = forests("perfectly-balanced")
@@ -476,10 +477,10 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the subtrees of Definition 15 that contain a node have the types ip + d + 2.
+    """Check which of the subtrees of Definition 15 contain a node.
 
-    Here d is the displacement of the node (see `stars.displacements`), p is the number of nodes in
-    its necklace, and i = 0, 1, ..
+    Let d be the displacement of the node (see `stars.displacements`), and p the number of nodes in
+    its necklace. The subtrees must be those of the types ip + d + 2, for i = 0, 1, ..
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]

@@ -174,9 +174,10 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that a node's distance from 12..n is c + s, minus 2 if it does not start with 1.
+    """Check the formula for the distance of a node from 12..n.
 
-    The node has c cycles of two or more symbols, which contain a total of s symbols.
+    If the node has c cycles of two or more symbols, which contain s symbols in total, the distance
+    must be c + s, minus 2 if the node does not start with 1.
     """
     correction = np.where(stars.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
@@ -225,8 +226,10 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
-_RANDOM_SETS = 24  # number of random sets of links
-_EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
+#: The number of random sets of links that are tried.
+_RANDOM_SETS = 24
+#: The largest n for which all pairs of links are tried.
+_EXHAUSTIVE = 4
 
 #: A set of directed links (L_i in the paper), given by their tails and their types.
 LinkEnds = tuple[NDArray[np.integer], NDArray[np.integer]]
@@ -413,7 +416,8 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     cycles = cycle_counts(check)
     displaced = displaced_counts(check)
     heads = check.neighbours.T[tails, first - 2]
-    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
+    #: Whether the cycle of 1 consists only of 1 and the node's first symbol.
+    is_pair = (minima[tails] == 1).sum(axis=1) == 2
 
     check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=tails)
     stated = displaced[tails] - 1 - is_pair

@@ -87,26 +87,23 @@ def shared_others(n: int, messages: int = 1) -> int:
 
 
 def distances(n: int, messages: int = 1) -> int:
-    """Return M t_n, the sum of all distances from a node, times M.
-
-    M is the number of messages per node, ``messages``.
-    """
+    """Return M times the sum t_n of all distances from a node, for M messages per node."""
     return messages * int(distance_sum(n))
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n, the sum of the distances of all ordered node pairs, times M.
+    """Return M times the sum of the distances of all ordered node pairs, for M messages per pair.
 
-    M is the number of messages per pair, ``messages``, and t_n the sum of all distances from one
-    node.
+    This sum is n! t_n, where t_n is the sum of all distances from a node.
     """
     return int(factorial(n)) * distances(n, messages)
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return ceil(M t_n/(n-1)), the transmissions per link if n-1 links share M t_n transmissions.
+    """Return the transmissions per link if the n-1 links of a node share all transmissions evenly.
 
-    M is the number of messages per pair of nodes, and t_n the sum of all distances from a node.
+    For M messages per pair of nodes, this is ceil(M t_n/(n-1)), where t_n is the sum of all
+    distances from a node.
     """
     return ceil_div(distances(n, messages), n - 1)
 
@@ -115,7 +112,8 @@ _TREES = (("rotated-hamiltonian", "all"), ("necklace", "all"))
 _CYCLE = ("hamiltonian-cycle", "one")
 _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
-_EXACT = ("exact", "all")  # not an algorithm of the paper
+#: The algorithm `exact` and its port model; it is starcast's own, not the paper's.
+_EXACT = ("exact", "all")
 
 #: The quantity that the proof of each bound counts, in words.
 ARGUMENTS = {
@@ -465,7 +463,8 @@ CELLS = {
 def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int = 0) -> Execution:
     """Execute the algorithm of a table cell for M = ``messages``, and return the execution."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
-    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
+    # The alltoall of rule 9 has no parameter for the number of messages.
+    arguments = {} if is_rule_9 else {"messages": messages}
     return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 

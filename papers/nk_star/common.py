@@ -251,9 +251,11 @@ class Broadcast:
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
-        """Return the smallest time over all integers p, and the smallest p that attains this time.
+        """Return the shortest time over all numbers of segments, and the number that attains it.
 
-        p is the number of segments per tree; b = m T_c is the transmission time of the message.
+        The number of segments per tree is a positive integer. If several numbers attain the
+        shortest time, the smallest of them is returned. The argument ``b`` is m T_c, the
+        transmission time of the message.
         """
         executed = len(self.packets)
         # Beyond the executed p, ``packets`` is increment * p + rest.

@@ -73,9 +73,9 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if each of p = 1, 1/2, .. takes less time than the previous p, else the best p.
+    """Return the number of segments with the shortest time among 1, 1/2, 1/4, ..
 
-    p is the number of segments of a pipeline.
+    Return 0 if each number takes less time than the previous number.
     """
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
@@ -107,9 +107,10 @@ def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
-    """Return the times c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) on `GRID`.
+    """Return the times that the theorems state, at the points of `GRID`.
 
-    h is the argument ``height``, and c the argument ``slot``, the number of start-ups per slot.
+    For trees of height h (``height``) and c start-ups per slot (``slot``), a time is c((h-1)T_s + m
+    T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))).
     """
     line = Pipeline(height, Fraction(1, n - 1), slot)
     return common.exact_array(line.exact_least(*load) for load in GRID.each())

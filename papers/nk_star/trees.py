@@ -204,10 +204,13 @@ def _farthest_forms(
     if k <= n // 2:
         return (first & (beta == k - 1)) | (beta == k), none
     in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
-    only_first = first & (in_place == 1)  # only position 1 has the same symbol as in Id
+    #: Whether position 1 is the only position with the same symbol as in Id.
+    only_first = first & (in_place == 1)
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
-    is_short = on_cycles + of_nodes.chained + first == k  # no internal cycle is longer than 3
+    #: Whether each position is on a chain or on an internal cycle of two or three positions, except
+    #: position 1 if it contains symbol 1.
+    is_short = on_cycles + of_nodes.chained + first == k
     short_chains = (of_nodes.chained == beta) & is_short
     twos = short_chains & (beta == n - k) & (threes == 0)
     if n % 2:
@@ -359,10 +362,11 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each tree MT(R_i(Id)) is spanning and has the undirected links of SP(R_i(Id)).
+    """Check that the trees MT are spanning trees, and check their undirected links.
 
-    SP(R_i(Id)) is the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1. MT(R_i(Id))
-    is SP(R_i(Id)) after the path from Id to this root is reversed, which makes Id the root.
+    Let SP(R_i(Id)) be the shortest-path tree with the shifted root R_i(Id), for i = 1..n-1.
+    Reversing the path from Id to this root gives the tree MT(R_i(Id)), whose root is Id. Both trees
+    must have the same undirected links.
     """
     check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)

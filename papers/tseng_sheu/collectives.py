@@ -42,7 +42,8 @@ ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 FOLLOWED = (1, 2, 3, 5)
 #: Triples (T_s, T_c, m) for which times are compared.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
-_ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
+#: The largest n for which Algorithm 2 is executed for all sources.
+_ALL_SOURCES = 6
 #: Memory of a check that executes the rows of one source of Algorithm 2.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
 
@@ -73,11 +74,11 @@ def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
 
 
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 1, a broadcast, takes h+p-1 slots.
+    """Check the number of slots of broadcasts by Algorithm 1.
 
-    Lemma 5 states the height h, and p is the number of segments per tree. In the one-port model, a
-    slot consists of n-1 sub-slots, and the last slot may end early. Also check that at most two
-    segments cross a link per step.
+    With the height h that Lemma 5 states, and p segments per tree, it must be h+p-1. In the
+    one-port model, a slot consists of n-1 sub-slots, and the last slot may end early. Also check
+    that at most two segments cross a link per step.
     """
     for execution in algorithm1(ports)(check):
         p = execution.argument("segments")

@@ -204,11 +204,11 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
-    """Check that a stated number p of segments minimizes the time of a pipeline, for several m.
+    """Check that a stated number of segments minimizes the time of a pipeline.
 
-    The stated number is sqrt(``square`` m T_c/T_s), where m is the message size. Its time must be
-    the smallest among 64 multiples of this number, from 1/16 to 4 times. These multiples suffice,
-    because the time is convex in p.
+    For a message of size m, the stated number is sqrt(``square`` m T_c/T_s). For several m, its
+    time must be the smallest among 64 multiples of this number, from 1/16 to 4 times. These
+    multiples suffice, because the time is convex in the number of segments.
     """
     # The optimum ranges from 1/8, less than one segment, to 64.
     for power in range(-3, 7):
@@ -233,7 +233,8 @@ def check_phases(check: ClaimCheck) -> None:
     """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
-    if n == 2:  # S_2 is a single link, for which there is no record
+    # S_2 is a single link, for which there is no record.
+    if n == 2:
         return
     steps = execute(check, "broadcast", "optimal", "one").steps
     check.at_most("phases of a recorded broadcast", steps, phases(n))

@@ -28,9 +28,11 @@ from .tables import QUOTIENTS
 
 #: Memory of the images of all nodes under all translations.
 TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
-_CHUNK = 4_000_000  # number of array entries computed at a time
+#: The number of array entries that are computed at a time.
+_CHUNK = 4_000_000
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
-_DEEPEST = 6  # trees whose height is of order (n-1)! are used only up to S_6
+#: The largest n for which trees are used whose height is of order (n-1)!.
+_DEEPEST = 6
 
 
 class Tree(NamedTuple):
@@ -107,10 +109,10 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 def link_loads(
     network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many changed trees LC(x, DC(i, T)) use each directed link on each level.
+    """Return how many changed trees use each directed link, on each level of the trees.
 
-    See `label_change` and `dimension_change`. The changed trees for all nodes x and for
-    i = 0, .., changes - 1 are counted.
+    A changed tree is LC(x, DC(i, T)): the tree T after `dimension_change` by i and `label_change`
+    by node x. The changed trees for all nodes x and for i = 0, .., changes - 1 are counted.
 
     Returns:
         Two arrays: the loads of links from parent to child, int64 ``[levels, nodes, ports]``, and
@@ -137,7 +139,7 @@ def link_loads(
 
 
 def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
-    """Return the all-port schedule of Algorithm 2 on a tree T rooted at the identity.
+    """Return the all-port schedule of Algorithm 2 on a tree rooted at the identity.
 
     In step t, segment i of the message of source x crosses the links on level t of the changed tree
     LC(x, DC(i, T)). The schedule is symmetric: it contains only the rows of the identity.
@@ -215,10 +217,11 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x, T) are spanning trees, rooted at the image of T's root.
+    """Check that label changes of trees are spanning trees with the right roots.
 
-    LC(x, T) is the image of a tree T under the translation by node x. The changed trees must equal
-    starcast's `label-change`. On S_4, also check the paper's example.
+    The label change LC(x, T) is the image of a tree T under the translation by node x. Its root
+    must be the image of T's root, and it must equal starcast's `label-change`. On S_4, also check
+    the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -294,9 +297,10 @@ def dimension_words(check: ClaimCheck, row: NDArray[np.uint8]) -> list[str]:
 
 @checks("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
-    """Check that the n-1 trees LC(x, DC(i, T)) of a tree T are spanning trees rooted at x.
+    """Check that label changes of the dimension changes of a tree are spanning trees.
 
-    DC(i, T) is a dimension change of T, and LC(x, .) the label change by node x.
+    A tree T has the n-1 dimension changes DC(i, T). For several nodes x, the label changes LC(x,
+    DC(i, T)) must be rooted at x.
     """
     for tree in sample_trees(check):
         numbers = range(check.n - 1)

@@ -240,15 +240,17 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
-    """Return the largest level of a node outside the branch of r in the greedy tree L(rho^i(r)).
+    """Return the largest level of the nodes outside one branch of a greedy tree.
 
-    The branch of r is the subtree that contains r and whose root is a child of rho^i(r).
+    The path leads from a root r to the shifted root rho^i(r), which is the root of the greedy tree.
+    The branch is the subtree that contains r and whose root is a child of rho^i(r).
     """
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = check.parents(row)
     levels = tree_levels(parent, goal)
-    parent[path.nodes[-2]] = -1  # Cut the branch off from the root.
+    # The branch of r is cut off from the root, so that its nodes are not reached.
+    parent[path.nodes[-2]] = -1
     return int(levels[tree_levels(parent, goal) >= 0].max())
 
 
@@ -285,9 +287,10 @@ def sample_paths(check: ClaimCheck) -> Iterator[ShiftPath]:
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check that the path p_i from a root r ends at rho^i(r) and has n + gcd(n, i) - 2 links.
+    """Check the ends and the lengths of the paths from roots to shifted roots.
 
-    `ShiftPath` defines the path p_i.
+    For a root r, the path p_i of `ShiftPath` must end at the shifted root rho^i(r), and have n +
+    gcd(n, i) - 2 links.
     """
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": root, "i": path.i}
@@ -358,10 +361,11 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.L6-dimensions", given=sample_paths)
 def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
-    """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
+    """Check the dimensions of the links on the paths p_i of `ShiftPath`.
 
-    `ShiftPath` defines the path p_i, and `shift_cycles` returns the cycles C_0, C_1, .. The first
-    position of a cycle C is first(C), and trail(C) is C without this position.
+    Let C_0, C_1, .. be the cycles that `shift_cycles` returns. The dimensions must be trail(C_0),
+    C_1, first(C_1), C_2, first(C_2), .., where first(C) is the first position of a cycle C, and
+    trail(C) is C without this position.
     """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -374,9 +378,10 @@ def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
 
 @checks("TS.L6-opposite", given=ClaimCheck.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that each link of a path p_i, reversed, is in at most one greedy tree L(rho^j(r)).
+    """Check how many greedy trees use the links of a path in the opposite direction.
 
-    `ShiftPath` defines the paths p_i, and `shifted_root` the roots rho^j(r); i and j are 1..n-1.
+    Each link of a path p_i of `ShiftPath`, reversed, must be in at most one of the greedy trees
+    L(rho^j(r)), where rho^j(r) is a shifted root (see `shifted_root`). Both i and j are 1..n-1.
     """
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):

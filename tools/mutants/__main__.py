@@ -46,7 +46,8 @@ from tools.mutants.mutations import AREAS, ROOT, SOURCES, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
-SHARE = 0.9  # the fraction of all detected mutants that `make test` must detect
+#: The fraction of all detected mutants that `make test` must detect.
+SHARE = 0.9
 ATTEMPTS = 5
 #: The possible results of a mutant. It is detected by `make test`, only by the sweep, or by no
 #: test. It is "unclear" if tests also fail without the mutation. A manual edit marks a mutant that
@@ -204,7 +205,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # readable, because root runs the servers as another user
+        # The folder is readable for all users, because root runs the servers as another user.
+        folder.chmod(0o755)
         copies = [Copy(folder / str(number), commit) for number in range(options.jobs)]
         pool = ThreadPoolExecutor(options.jobs)
         try:

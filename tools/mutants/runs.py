@@ -98,7 +98,8 @@ class Copy:
     stopping = threading.Event()
 
     def __init__(self, folder: Path, commit: str) -> None:
-        folder.mkdir(mode=0o755)  # readable, because root runs the servers as another user
+        # The folder is readable for all users, because root runs the servers as another user.
+        folder.mkdir(mode=0o755)
         self.folder = folder
         self.root = folder / "copy"
         self.home = folder / "home"

@@ -573,7 +573,8 @@ def _place_by_springs(topology: Topology) -> NDArray[np.float64]:
         far.append(int(distances[far].min(axis=0).argmax()))
     turn = np.exp(2j * pi * np.arange(topology.nodes) / topology.nodes)
     points = distances[far[0]] - distances[far[1]] + 1j * (distances[far[2]] - distances[far[3]])
-    points = points + turn / 4  # nodes with equal distances must not coincide
+    # Nodes with equal distances to the four nodes are moved apart, so that they do not coincide.
+    points = points + turn / 4
     np.fill_diagonal(distances, np.inf)
     weight = distances**-2
     np.fill_diagonal(distances, 0)

@@ -418,7 +418,8 @@ class ChunkExecution:
                 )
             if chunk is None or not is_copy:
                 if chunk is not None:
-                    chunk.replaced = None  # Only the last replaced content is needed.
+                    # Only the last replaced content is needed, so the content before it is dropped.
+                    chunk.replaced = None
                 chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done}, replaced=chunk)
             elif chunk.written:
                 # A second copy of the same unit may be written without a wait, because it does not

@@ -199,7 +199,8 @@ class _Program:
             lay_out(schedule.collective, self._ranks, self._chunks, schedule.root, rank)
             for rank in range(self._ranks)
         ]
-        place = count_earlier(rows.sender, rows.port)  # rows are in the order of steps
+        # For each row, the number of earlier rows on the same link; rows are in the order of steps.
+        place = count_earlier(rows.sender, rows.port)
         longest = int(place.max(initial=-1)) + 1
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:

@@ -629,7 +629,8 @@ def _check_xml(text: str) -> str:
         InputError: the text is not XML, declares a document type, has several graphs, repeats the
             id of a node or of a link, or has a link to a node that does not exist.
     """
-    graphs = list[bool]()  # for each graph, whether it is directed
+    #: For each graph in the text, whether it is directed.
+    graphs = list[bool]()
     nodes, keys = set[str](), set[tuple[str, ...]]()
     links = list[tuple[int, str, str]]()
 

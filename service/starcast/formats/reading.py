@@ -88,7 +88,8 @@ def _recognize(path: str | Path) -> RowsFormat | None:
         InputError: the file cannot be read, or begins like a file of an unsupported format.
     """
     if not Path(path).is_file():
-        return None  # the beginning of a pipe can be read only once
+        # The format of a pipe is not detected, because its beginning can be read only once.
+        return None
     try:
         with open_lines(path) as file:
             # Comments are removed first: a licence in a comment may be longer than `_BEGINNING`.

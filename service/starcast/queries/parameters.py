@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
 _LINK = re.compile(rf"{LABEL}-{LABEL}")
-_INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
+#: Integers must be below this limit, because integers of Neo4j have 64 bits.
+_INTEGER_LIMIT = 2**63
 #: Maximum depth of lists and maps in a value. Neo4j's driver converts values recursively, so a list
 #: that contains itself would crash the process.
 _MAX_DEPTH = 100
@@ -406,7 +407,8 @@ def named_topologies(
     # The ids of forests and schedules begin with the spec of their topology.
     for kind in STORED[1:]:
         for artifact_id in values_of_type(parameters, values, kind):
-            with suppress(InputError):  # invalid ids are reported when artifacts are looked up
+            # Invalid ids are ignored here, because they are reported when artifacts are looked up.
+            with suppress(InputError):
                 topologies.append(topology(artifact_id.split(":")[0]))
     return list(dict.fromkeys(topologies))
 
