@@ -25,7 +25,7 @@ LOCK = Path(__file__).with_name("jars.lock")
 JAVAS = (17, 21)
 #: The folder where Linux distributions install Java.
 INSTALLED = Path("/usr/lib/jvm")
-#: Settings that Neo4j 5.26 does not know and would refuse.
+#: Prefixes of settings that Neo4j 5.26 does not know and would refuse.
 _NEWER_SETTINGS = (
     "server.fleet_discovery.",
     "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration",

@@ -319,7 +319,7 @@ def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted:
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Recorder()
-    wrong = r"beta-1.0.jar failed: its SHA-256 differs from the lock file"
+    wrong = r"beta-1.0.jar failed: its SHA-256 differs from that in the lock file"
     with pytest.raises(UnavailableError, match=wrong):
         wanted.download(mirror.url, reporter)
     assert "beta-1.0.jar" not in stored(wanted)

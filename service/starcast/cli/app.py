@@ -236,7 +236,7 @@ def main() -> None:
     # takes a tenth of a short command's time, and finds nothing.
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
-    # Python would collect garbage when it exits, which takes another tenth.
+    # Python would collect garbage when it exits, which takes another tenth of that time.
     atexit.register(gc.freeze)
     streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.

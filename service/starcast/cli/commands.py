@@ -48,7 +48,10 @@ _PORTS = {
         typer.Option("--browser", help="Also serve Neo4j Browser (downloaded on first use)."),
     ],
     "neo4j_http_port": Annotated[
-        int | None, typer.Option(help="Port of Neo4j Browser (default: 7474 if it is free).")
+        int | None,
+        typer.Option(
+            help="Port of Neo4j Browser (default: the last one; at first 7474 if it is free)."
+        ),
     ],
 }
 #: Files that --install-completion writes, relative to the user's home directory.

@@ -198,8 +198,8 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: For each optional argument of `algorithm`, a function that checks and converts the results of the
-#: function given as the argument. Used only for algorithms of plug-ins.
+#: The optional arguments of `algorithm` are functions. For each of them, this table has a function
+#: that checks and converts their results. It is used only for algorithms of plug-ins.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,

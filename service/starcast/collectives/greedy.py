@@ -4,8 +4,8 @@ Broadcasts and allgathers spread units: a link carries any unit that its sender 
 lacks. The idea comes from TACOS (see the reference): a schedule is a sequence of matchings of links
 with units, one per step. Scatters and alltoalls route units along shortest paths, and units with
 the largest remaining distance go first. `starcast.collectives.matching` chooses the links and units
-of each step. In the one-port model, the links of a step are a maximum matching of senders with
-receivers.
+of each step. In the one-port model, the links between endpoints in a step are a maximum matching of
+senders with receivers.
 
 Switches receive and pass on units like other nodes, but in the one-port model they may use any
 number of links in a step. At the end, rows that deliver a unit to a switch that does not pass it on

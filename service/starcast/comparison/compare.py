@@ -158,7 +158,7 @@ class Comparison:
         return replace(self, sides=tuple(named))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison with shorter side names, without the common experiment's name.
+        """Return the comparison with side names that omit the common experiment, if there is one.
 
         The reasons why runs are not comparable keep the original names.
         """

@@ -369,8 +369,9 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    There is a row for each partner. From each side other than the partner's, this row contains only
-    the run that is most similar to the partner, because all combinations would be too many rows.
+    Each partner is in a row. A row is added for each partner that is in none of the rows before it;
+    from each other side, it contains only the run that is most similar to this partner, because all
+    combinations would be too many rows.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):

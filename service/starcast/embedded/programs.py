@@ -377,7 +377,7 @@ class _Download:
         artifact.cached_path.unlink(missing_ok=True)
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
-            raise ValueError("its SHA-256 differs from the lock file")
+            raise ValueError("its SHA-256 differs from that in the lock file")
         downloaded.chmod(0o644)  # readable by the system user, whatever the umask is
         downloaded.replace(path)
         self._advance(jar.size)

@@ -168,7 +168,7 @@ def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
     """Return a context that holds an experiment's lock, so that only this process can change it.
 
     Raises:
-        BusyError: another process holds the lock.
+        BusyError: another transaction holds the lock.
     """
     return advisory_lock(engine, _lock_name(name), _busy(name))
 
@@ -177,7 +177,7 @@ def lock_experiment(session: Session, name: str, seconds: int = 0) -> None:
     """Acquire the lock of an experiment until the end of the session's transaction.
 
     Raises:
-        BusyError: another process holds the lock, and does not release it within ``seconds``.
+        BusyError: another transaction holds the lock, and does not release it within ``seconds``.
     """
     wait_for_lock(session, _lock_name(name), seconds, _busy(name))
 

@@ -210,8 +210,8 @@ class ChunkExecution:
         #: For each unit, its receivers over switches, numbered in the order of sends.
         self._receivers: dict[int, dict[int, int]] = defaultdict(dict)
         self._chunks: dict[ChunkPlace, _Chunk] = {}
-        #: The waiting thread blocks, by the awaited event. An event is a tuple: a message template,
-        #: followed by the values of the template's placeholders.
+        #: For each awaited event, the thread blocks that wait for it. An event is a tuple: a
+        #: message template, followed by the values of the template's placeholders.
         self._waiting: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
         self._ready: deque[RunningBlock] = deque()
 

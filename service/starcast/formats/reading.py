@@ -82,7 +82,7 @@ def read_schedule(
 
 
 def _recognize(path: str | Path) -> RowsFormat | None:
-    """Return the format that the beginning of a schedule file shows, or None if it is unknown.
+    """Return the format of a schedule file, recognized by its beginning, or None if it is unknown.
 
     Raises:
         InputError: the file cannot be read, or begins like a file of an unsupported format.

@@ -1,7 +1,7 @@
 """Record files, and tables of records.
 
-The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``; the witness is an npz file in the same
-folder.
+The file of a record is ``FOLDER/PROBLEM/TOPOLOGY.json``, with ``-NAME-VALUE`` after TOPOLOGY for
+each argument of the problem; the witness is an npz file in the same folder.
 """
 
 import hashlib

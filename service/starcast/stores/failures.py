@@ -81,7 +81,9 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
         text = f"{place or 'the output'} cannot be written: {reason}"
         return LimitError(text, hint="free some space, or write elsewhere")
     if error.errno in _EXHAUSTED:
-        return LimitError(text, hint="close other programs, or raise the limits of 'ulimit -a'")
+        return LimitError(
+            text, hint="close other programs, or raise the limits that 'ulimit -a' shows"
+        )
     is_network = isinstance(error, ConnectionError | TimeoutError)
     if not place and (is_network or _package(type(error)) in _NETWORK_MODULES):
         return UnavailableError(f"a connection failed: {reason}", hint=_DOCTOR)

@@ -1,6 +1,6 @@
-"""Load networks, by spec or name, from the stores of the labs that this process has opened.
+"""Load networks, by spec or name, from the stores of the labs that are open in this process.
 
-`starcast.topologies` calls `resolve` for specs that this process does not know, and every
+`starcast.topologies` calls `resolve` for network specs that this process does not know, and every
 `starcast.lab.Lab` adds its own method. This module connects the two packages, because
 `starcast.topologies` cannot import the stores, and opening a lab must not import numpy.
 """

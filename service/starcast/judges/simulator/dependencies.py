@@ -178,7 +178,7 @@ class SumDependencies(Dependencies):
         self.unique = not repeats_previous(taken).any()
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the indices of the arrival times for which each row waits."""
+        """Return, for each row, the arrivals for which it waits, as indices of arrival times."""
         packets = self._packets
         index = _row_indices(rows)
         sender, step, lane = packets.sender[index], packets.step[index], self._lane[index]

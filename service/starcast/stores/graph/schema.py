@@ -395,11 +395,11 @@ def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
     For star graphs, (n,k)-stars and hypercubes, the key has four parts: the family's number, n in
-    five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n does not fit in
-    five bits. The key then has the number of the next family, the hypercubes, and a positive k.
-    Hypercubes have no k, so no two topologies share a key. For any other family, a number from
-    `KEY_NUMBERS` replaces family, n and k. Without a relational store, the number is derived from
-    the spec.
+    five bits, k in five bits and the rank. For (n,k)-stars with n from 32 to 35, n overflows into
+    the number of the family, which becomes that of the hypercubes. The keys still differ, because k
+    is positive for an (n,k)-star and 0 for a hypercube. For any other family, a number from
+    `KEY_NUMBERS` replaces family, n and k. If `KEY_NUMBERS` has none for the topology, the number
+    is derived from the spec.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

@@ -1,1 +1,1 @@
-"""The resources of the HTTP API: one module for each group of resources."""
+"""The HTTP API: a module for each group of resources, and two for responses and errors."""

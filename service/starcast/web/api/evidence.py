@@ -112,7 +112,9 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest stored verdict of each claim with its verification run, by claim id.
+    """Return the newest stored verdict, and its verification run, of each claim of loaded packs.
+
+    The keys are claim ids. The verdict is None if the claim's pack has changed since the run.
 
     For a published site, return the verdicts that were read or computed for its pages.
     """
