@@ -422,8 +422,8 @@ def _place_on_levels(
     for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
         for link in links:
             first, second = index[link.sender], index[link.receiver]
-            # Links within a level do not affect the placement: they would pull these nodes together,
-            # and other links could cross more often.
+            # Links within a level do not affect the placement. They would pull these nodes
+            # together, and other links could cross more often.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength
     box = box_width(_longest_label(subgraph))

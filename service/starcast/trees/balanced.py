@@ -67,9 +67,10 @@ def balanced(topology: Topology, root: int) -> Forest:
 def near_balanced(topology: Topology, root: int) -> Forest:
     """Return the near-balanced tree, in which nodes of equal displacement share a branch.
 
-    For the root 12..n, the displacement d of a node is the smallest number of rotations that map the generator of its
-    necklace to the node. The root's branch across dimension d+2 has the nodes of displacement d. So
-    the branch across dimension 2 has one node of every necklace, except that of the root.
+    For the root 12..n, the displacement d of a node is the smallest number of rotations that map
+    the generator of its necklace to the node. The root's branch across dimension d+2 has the nodes
+    of displacement d. So the branch across dimension 2 has one node of every necklace, except that
+    of the root.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """
@@ -88,8 +89,8 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
     Tree l-2, l = 2..n, leaves the root across dimension l. If the root is the identity, each tree
     contains the root and one node of each necklace except the root's, and is the rotation of the
-    previous tree. The trees of another root are translations of these. They are defined for n >= 3, because there is nothing to rotate in S_2 (docs/definitions/fragopoulou-akl.md,
-    pitfall 18).
+    previous tree. The trees of another root are translations of these. They are defined for n >= 3,
+    because there is nothing to rotate in S_2 (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)

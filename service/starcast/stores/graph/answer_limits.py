@@ -19,9 +19,9 @@ from starcast.support.limited import MB
 #: of `_ANSWER_MEMORY` and the row limit times `_ROW_MEMORY`.
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
-#: Bytes that begin a string, byte array, list, map, structure or short integer in the Bolt protocol.
-#: The Python object of each takes about `_OBJECT_MEMORY` bytes. Every other byte is counted as a number in a
-#: list, which takes `_BYTE_MEMORY` bytes.
+#: Bytes that begin a string, byte array, list, map, structure or short integer in the Bolt
+#: protocol. The Python object of each takes about `_OBJECT_MEMORY` bytes. Every other byte is
+#: counted as a number in a list, which takes `_BYTE_MEMORY` bytes.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
