@@ -40,10 +40,14 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
     """Return whether a closed form and a simulated cost differ.
 
-    Start-ups and bytes are compared, and transmissions if the closed form states them.
+    Start-ups and bytes are compared, and transmissions and steps if the closed form states them.
     """
-    stated = form.transmissions is None or form.transmissions == real.transmissions
-    return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
+    return not (
+        form.start_ups == real.start_ups
+        and form.bytes == real.bytes
+        and form.transmissions in (None, real.transmissions)
+        and form.steps in (None, real.steps)
+    )
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
