@@ -1,6 +1,6 @@
 // title: Messages that are sent along several trees
 // question: With given dead nodes and links, does every node still receive every message that is
-//     sent through x trees of a forest?
+//     sent along x trees of a forest?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   copies (int >= 1): x, the number of trees that carry each message; if the forest has fewer
@@ -21,8 +21,8 @@
 //     repeats
 //   all_choices_reach: whether all nodes would receive a message whichever x trees carry it
 //   exposed_nodes: number of nodes that at least one choice of x trees does not reach
-//   sufficient_copies: smallest number of copies that reach every node, whichever trees carry the
-//     copies; null if no tree reaches some node
+//   sufficient_copies: smallest number of copies with which every node receives each message,
+//     whichever trees carry the copies; null if some node is reached by no tree
 // cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
 //     forests at the two ends of the edge. It also reads the tree edges that enter a node that is
 //     cut off in some tree

@@ -1,6 +1,6 @@
 // title: Parallel paths to a node
-// question: What are the paths from the root to a node in the trees of a forest, how long are they,
-//     and what does each share with the others?
+// question: What are the paths from the root to a node in the trees of a forest, how long
+//     are they, and which nodes and links does each path share with the other paths?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the last node of the paths

@@ -1,5 +1,5 @@
 // title: All shortest paths
-// question: What are all the shortest paths from one node to another?
+// question: Which shortest paths lead from one node to another?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths

@@ -1,5 +1,5 @@
 // title: Path of the unit that arrives last
-// question: Which unit arrives last, and by which sequence of sends?
+// question: Which unit of a schedule arrives last, and along which path has it been sent?
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
 //     schedule is symmetric, only the sends of one source are stored; translations map them to the
