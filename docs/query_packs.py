@@ -36,7 +36,7 @@ runs a statement without a header, with the same limits.
 //   sender (node): the node that the link leaves
 //   load: number of trees that use the link from parent to child;
 //     the rest of a text is indented below it
-// cost: what the query visits, such as: every edge of the forest once
+// cost: what the query reads, such as: reads every edge of the forest once
 // revision: 1
 // reference: Tseng & Sheu 1997, Lemma 6
 

@@ -1,30 +1,31 @@
-// title: Messages sent in x copies
+// title: Messages that are sent along several trees
 // question: With given dead nodes and links, does every node still receive every message that is
-//     sent through x trees of a forest?
+//     sent along x trees of a forest?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   copies (int >= 1): x, the number of trees that carry each message; if the forest has fewer
 //     trees, the result has no row
-//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
-//     is reached
-//   dead_links (list of link, default []): the dead links; each is dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, the trees
+//     reach no node
+//   dead_links (list of link, default []): the dead links, which transmit data in neither direction
 //   messages (int >= 1, default 1): number of messages
 // columns:
 //   all_reached: whether every living node receives all messages that it receives without faults.
-//     No column counts switches, which are not destinations of messages. Copies are assigned to the
-//     trees in turn: copy c of message m, both counted from 0, uses tree number (m x + c) modulo
-//     the number of trees. Broadcast, allgather and alltoall along edge-disjoint trees assign them
-//     in the same way
+//     No column counts switches, because switches are not destinations of messages. The copies of
+//     messages are assigned to the trees in turn: copy c of message m, both counted from 0, uses
+//     tree number (m x + c) modulo the number of trees. The algorithm edge-disjoint for broadcast,
+//     allgather and alltoall assigns copies in the same way
 //   incomplete_nodes: number of nodes that miss a message
 //   missing_messages: numbers, from 0, of the messages that some node misses. If the forest has t
 //     trees, only the first t messages are examined, because the assignment of copies to trees then
 //     repeats
-//   all_choices_reach: whether every node would be reached by every choice of x trees for a message
+//   all_choices_reach: whether all nodes would receive a message whichever x trees carry it
 //   exposed_nodes: number of nodes that at least one choice of x trees does not reach
-//   sufficient_copies: smallest number of copies that reach every node, whichever trees carry the
-//     copies; null if no tree reaches some node
-// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
-//     at its two ends; also the tree edges that enter a node that is cut off in some tree
+//   sufficient_copies: smallest number of copies with which every node receives each message,
+//     whichever trees carry the copies; null if some node is reached by no tree
+// cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
+//     forests at the two ends of the edge. It also reads the tree edges that enter a node that is
+//     cut off in some tree
 // revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3 (messages sent in x copies survive x-1 faults)
 

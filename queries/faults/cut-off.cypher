@@ -3,17 +3,17 @@
 //     reach?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
-//     is reached
-//   dead_links (list of link, default []): the dead links; each is dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, the trees
+//     reach no node
+//   dead_links (list of link, default []): the dead links, which transmit data in neither direction
 // columns:
 //   tree: number of the tree in the forest
 //   level: the node's distance from the root in that tree
 //   parent (node): the node's parent in that tree
 //   node (node): a living node of that tree that the root no longer reaches; dead nodes are not
 //     listed
-// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
-//     at its two ends
+// cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
+//     forests at the two ends of the edge
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
 //     5 (a link fault kills both directions)

@@ -3,15 +3,15 @@
 //     and how many does it no longer reach?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
-//     is reached
-//   dead_links (list of link, default []): the dead links; each is dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, the trees
+//     reach no node
+//   dead_links (list of link, default []): the dead links, which transmit data in neither direction
 // columns:
 //   tree: number of the tree in the forest
 //   reached: number of living nodes, other than the root, that the tree still reaches
 //   unreached: number of living nodes of the tree that the tree no longer reaches
-// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
-//     at its two ends; also every edge of the forest once
+// cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
+//     forests at the two ends of the edge. It also reads every edge of the forest once
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 

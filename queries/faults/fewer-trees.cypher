@@ -3,18 +3,19 @@
 //     in other trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
-//     is reached
-//   dead_links (list of link, default []): the dead links; each is dead in both directions
-//   required_trees (int >= 1, default 1): list nodes that are reached by fewer trees than this
-//     number; 1 lists the nodes that no tree reaches
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, the trees
+//     reach no node
+//   dead_links (list of link, default []): the dead links, which transmit data in neither direction
+//   required_trees (int >= 1, default 1): list the nodes that are reached by fewer trees than this
+//     number; with 1, list the nodes that no tree reaches
 // columns:
 //   node (node): a living node that is cut off in some tree
 //   trees_left: number of trees that still reach the node
 //   reaching_trees: numbers of the trees that still reach the node
 //   failing_trees: numbers of the trees in which the node is cut off
-// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
-//     at its two ends; also the tree edges that enter a node that is cut off in some tree
+// cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
+//     forests at the two ends of the edge. It also reads the tree edges that enter a node that is
+//     cut off in some tree
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 

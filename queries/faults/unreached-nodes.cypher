@@ -2,14 +2,15 @@
 // question: With given dead nodes and links, which nodes does no tree of a forest reach any more?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
-//     is reached
-//   dead_links (list of link, default []): the dead links; each is dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, the trees
+//     reach no node
+//   dead_links (list of link, default []): the dead links, which transmit data in neither direction
 // columns:
 //   node (node): a living node that is cut off in every tree that contains it
 //   trees: number of trees that contain the node
-// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
-//     at its two ends; also the tree edges that enter a node that is cut off in some tree
+// cost: reads every tree edge at or below a fault and, for each of these edges, the edges of all
+//     forests at the two ends of the edge. It also reads the tree edges that enter a node that is
+//     cut off in some tree
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3 (with n-1 edge-disjoint trees, every living node
 //     is still reached if at most n-2 nodes or links other than the root are dead)

@@ -1,18 +1,19 @@
 // title: Links whose loss cuts off the most nodes
-// question: Which single links, if dead in both directions, cut off the most nodes, counted once
-//     per tree that no longer reaches them?
+// question: Which single links cut off the most nodes if they are dead in both directions? A node
+//     counts once for each tree that no longer reaches it.
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of links to list; of links that cut off the same
-//     number, those whose ends have the lowest ranks
+//   limit (int >= 1, default 10): maximum number of links to list; if several links cut off the
+//     same number of nodes, the links whose ends have the lowest ranks come first
 // columns:
-//   lower (node): end of lower rank
+//   lower (node): the end of the link that has the lower rank
 //   port: port of the lower end that leads to the higher end
-//   higher (node): end of higher rank
-//   unreached: number of nodes that the loss of the link cuts off (those below it), summed over all
-//     trees
-//   unreached_by_tree: the same number for each tree separately, starting with tree 0
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+//   higher (node): the end of the link that has the higher rank
+//   unreached: number of nodes that are cut off if the link is dead (the nodes below the link),
+//     summed over all trees
+//   unreached_by_tree: list with the number of nodes that are cut off in each tree, starting with
+//     tree 0
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
 //     5 (a link fault kills both directions)

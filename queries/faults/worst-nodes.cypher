@@ -1,15 +1,16 @@
 // title: Nodes whose loss cuts off the most nodes
-// question: Which single nodes, if dead, cut off the most other nodes, counted once per tree that
-//     no longer reaches them?
+// question: Which single nodes cut off the most other nodes if they are dead? A node counts once
+//     for each tree that no longer reaches it.
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   limit (int >= 1, default 10): maximum number of nodes to list; ties are ordered by label
 // columns:
-//   node (node): a node other than the root; the loss of the root would cut off all nodes
-//   unreached: number of nodes that the loss of the node cuts off (those below it), summed over all
-//     trees
-//   unreached_by_tree: the same number for each tree separately, starting with tree 0
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+//   node (node): a node other than the root; if the root were dead, all nodes would be cut off
+//   unreached: number of nodes that are cut off if the node is dead (the nodes below it), summed
+//     over all trees
+//   unreached_by_tree: list with the number of nodes that are cut off in each tree, starting with
+//     tree 0
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3
 

@@ -4,12 +4,12 @@
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   lower (node): end of lower rank
+//   lower (node): the end of the link that has the lower rank
 //   port: port of the lower end that leads to the higher end
-//   higher (node): end of higher rank
+//   higher (node): the end of the link that has the higher rank
 //   upward_trees: numbers of the trees that use the link from the lower end to the higher one
 //   downward_trees: numbers of the trees that use the link in the opposite direction
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 3
 // reference: docs/definitions/conventions.md, opposite directions are not an overlap
 

@@ -4,9 +4,10 @@
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   load: number of trees that use a link from parent to child; 0 is always listed
+//   load: number of trees that use a directed link from parent to child; there is always a row for
+//     load 0
 //   links: number of directed links with that load
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 2
 // reference: Tseng & Sheu 1997, Lemma 6; docs/definitions/conventions.md, load of a directed link
 

@@ -5,11 +5,11 @@
 //   min_load (int >= 1, default 2): list links that at least this many trees use
 // columns:
 //   sender (node): the node that the link leaves
-//   port: port of the sender
+//   port: port of the sender that leads to the receiver
 //   receiver (node): the node that the link enters
 //   load: number of trees that use the link from parent to child
-//   tree_numbers: numbers of these trees
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+//   tree_numbers: numbers of the trees that use the link
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 3
 // reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)
 

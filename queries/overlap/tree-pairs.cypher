@@ -3,11 +3,11 @@
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   first_tree: number of one tree
-//   second_tree: number of the other tree, larger than the first
+//   first_tree: number of the first tree of the pair
+//   second_tree: number of the second tree of the pair, larger than that of the first
 //   links: number of directed links that both trees use; 0 if the pair is edge-disjoint
-// cost: every edge of the forest once, at most trees x (nodes - 1), and every pair of trees that
-//     share a link, once for each shared link
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges. For each link that
+//     several trees share, it also counts every pair of these trees
 // revision: 3
 // reference: Fragopoulou & Akl 1996, Def. 8 (trees are edge-disjoint if no pair shares a link)
 

@@ -6,12 +6,12 @@
 //   other_forest (forest): id of the second forest
 // columns:
 //   sender (node): the node that the link leaves
-//   port: port of the sender
+//   port: port of the sender that leads to the receiver
 //   receiver (node): the node that the link enters
 //   tree_numbers: numbers of the trees of the first forest that use the link from parent to child
 //   other_tree_numbers: numbers of the trees of the second forest that use the link from parent to
 //     child
-// cost: every edge of both forests once
+// cost: reads every edge of both forests once
 // revision: 3
 // reference: docs/definitions/conventions.md, load of a directed link
 

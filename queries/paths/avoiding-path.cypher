@@ -9,10 +9,10 @@
 //   avoided_links (list of link, default []): the links to avoid, in both directions
 // columns:
 //   length: number of links of the path; no row if no path exists
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: every node whose distance from the source or from the target is at most half the path's
-//     length
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: searches all nodes whose distance from the source or from the target is at most half the
+//     length of the path
 // revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected
 //     after n-2 faults)

@@ -1,19 +1,19 @@
 // title: Connectivity of two nodes, and a smallest cut
-// question: How many paths without a common inner node join two nodes, and which nodes have to be
-//     removed to separate them?
+// question: How many paths without a common inner node lead from one node to another, and which
+//     nodes have to be removed to separate the two nodes?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths, other than the source
 // columns:
-//   connectivity: largest number of paths without a common inner node
-//   cut (list of node): labels of a smallest set of inner nodes whose removal, together with the
-//     link that may join the two nodes, separates them; with such a link, the set has one node less
-//     than the connectivity
-//   adjacent: whether a link joins the two nodes; to separate them, it has to be removed as well
-// cost: every node of the paths, and nodes on both sides of the cut, at most twice as many as the
-//     smaller side has. Before the query runs, starcast computes the paths as $disjoint_paths and
-//     the cut as $smallest_cut
+//   connectivity: maximum number of paths without a common inner node
+//   cut (list of node): labels of a smallest set of inner nodes whose removal separates the two
+//     nodes. If a link joins the two nodes, the link has to be removed as well, and the set has one
+//     node less than the connectivity
+//   adjacent: whether a link joins the two nodes
+// cost: reads every node of the paths. It also searches nodes on both sides of the cut, at most
+//     twice as many as there are on the smaller side. Before the query runs, starcast computes the
+//     paths as $disjoint_paths and the cut as $smallest_cut
 // revision: 1
 // reference: Menger 1927 (as many disjoint paths as nodes that separate the two)
 

@@ -7,11 +7,11 @@
 //   target (node): label of the last node of the paths, other than the source
 // columns:
 //   length: number of links of the path
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: every node and link of the paths. Before the query runs, starcast computes the paths as
-//     $disjoint_paths; this computation reads only nodes on paths that are not much longer than the
-//     distance of the two nodes
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: reads every node and link of the paths. Before the query runs, starcast computes the paths
+//     as $disjoint_paths. This computation reads only nodes on paths that are not much longer than
+//     the distance between the two nodes
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (S_n has n-1 such paths between any two nodes); Day &
 //     Tripathi 1994 (each is at most 4 links longer than the distance)

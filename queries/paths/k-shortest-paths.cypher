@@ -7,11 +7,12 @@
 //   k (int >= 1, default 10): number of paths, at most 1000
 // columns:
 //   length: number of links of the path
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: 1000 paths, whatever k is, and the nodes within the length of the longest of these paths;
-//     if fewer than 1000 paths exist, every path from the source that visits no node twice (before
-//     Neo4j 2026.05, no link twice), which may be too many if most nodes lie behind a cut node
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: finds 1000 paths, whatever k is, and searches all nodes that are no farther from the source
+//     than the length of the longest of these paths. If fewer than 1000 paths exist, the query
+//     follows every path from the source that visits no node twice (before Neo4j 2026.05, that uses
+//     no link twice). This may take too long if most nodes lie behind a cut node
 // revision: 4
 // reference: Akers & Krishnamurthy 1989
 

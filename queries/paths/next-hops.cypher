@@ -1,6 +1,6 @@
 // title: Next hops towards a node
-// question: Through which ports of a node do the shortest paths to another node leave, and what
-//     distance remains after this hop?
+// question: Through which ports of a node do the shortest paths to another node leave, and how far
+//     is the target after this hop?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the node that holds a message
@@ -9,8 +9,8 @@
 //   port: port of the source on a shortest path; no row if source and target are equal
 //   next_node (node): the node across the port
 //   distance: distance of the next node from the target
-// cost: for each neighbour of the source, a search for one shortest path to the target. It visits
-//     the nodes whose distance from either end is at most half the path's length
+// cost: searches for one shortest path from each neighbour of the source to the target. Each search
+//     visits the nodes whose distance from either end is at most half the length of the path
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 

@@ -7,8 +7,8 @@
 // columns:
 //   length: number of links of each path, which is the distance between the two nodes
 //   paths: number of shortest paths
-// cost: grows with the number of shortest paths, which are counted one by one; distant nodes of a
-//     large topology have many
+// cost: counts the shortest paths one by one; in a large topology, distant nodes are joined by many
+//     shortest paths
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 

@@ -5,15 +5,16 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the last node of the paths
 // columns:
-//   first_tree: number of a tree in the forest; trees without the node are omitted
-//   second_tree: number of another tree, larger than the first
+//   first_tree: number of the first tree of the pair; trees that do not contain the node are
+//     omitted
+//   second_tree: number of the second tree of the pair, larger than that of the first
 //   shared_nodes (list of node): inner nodes that both paths visit, in the order of the first path
 //   shared_links (list of link): links that both paths use in the same direction, written
 //     sender-receiver
 //   opposite_links (list of link): links that the second path uses in the opposite direction,
 //     written as the first path uses them
-// cost: every node of the paths, the edges of all forests that enter these nodes, and a comparison
-//     of every pair of paths
+// cost: reads every node of the paths and the edges of all forests that enter these nodes, and
+//     compares every pair of paths
 // revision: 2
 // reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 

@@ -1,19 +1,19 @@
 // title: Parallel paths to a node
-// question: What are the paths from the root to a node in the trees of a forest, how long are
-//     they, and what does each share with the others?
+// question: What are the paths from the root to a node in the trees of a forest, how long
+//     are they, and which nodes and links does each path share with the other paths?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the last node of the paths
 // columns:
-//   tree: number of the tree in the forest; trees without the node are omitted
-//   length: number of links of the path, the node's level in that tree
+//   tree: number of the tree in the forest; trees that do not contain the node are omitted
+//   length: number of links of the path, which is the level of the node in that tree
 //   path (list of node): labels of the nodes of the path, from the root
-//   ports: for each hop, the port of the node that the hop leaves
+//   ports: for each hop of the path, the port through which the path leaves a node
 //   shared_nodes (list of node): inner nodes that paths in other trees visit too
 //   shared_links (list of link): links that paths in other trees use in the same direction, written
 //     sender-receiver
-// cost: every node of the paths, the edges of all forests that enter these nodes, and a comparison
-//     of every pair of paths
+// cost: reads every node of the paths and the edges of all forests that enter these nodes, and
+//     compares every pair of paths
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 

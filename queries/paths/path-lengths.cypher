@@ -6,12 +6,12 @@
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths
 // columns:
-//   length: number of links of each path; the first row has the distance, the second the next
-//     larger length of a path
+//   length: number of links of each path; in the first row, this is the distance between the two
+//     nodes, in the second row the next larger length of a path
 //   paths: number of paths of that length that visit no node twice
-// cost: every path of these two lengths once; in S6 there are about fifteen times as many
-//     next-longer paths as shortest ones. If all paths have the same length, every path from the
-//     source that uses no link twice
+// cost: follows every path of these two lengths once; in S6, about fifteen times as many paths have
+//     the second length as have the first. If all paths have the same length, the query follows
+//     every path from the source that uses no link twice
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 

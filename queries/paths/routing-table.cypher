@@ -1,6 +1,6 @@
 // title: Routing table for a node
-// question: For each node: through which ports do its shortest paths to a given target leave, and
-//     how far is the target?
+// question: Through which ports of each node do the shortest paths to a given target leave, and how
+//     far is the target?
 // parameters:
 //   topology (topology): name of the topology
 //   target (node): label of the destination of all messages
@@ -8,8 +8,8 @@
 //   node (node): a node other than the target
 //   distance: the node's distance from the target
 //   ports: the node's ports through which a shortest path to the target leaves
-// cost: every link of the topology four times: twice to find the distances, twice to compare those
-//     of its two ends
+// cost: reads every link of the topology four times: twice to find the distances, and twice to
+//     compare the distances of the two ends of the link
 // revision: 2
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 

@@ -1,15 +1,15 @@
 // title: A shortest path
-// question: What is a shortest path from one node to another, and through which ports?
+// question: What is a shortest path from one node to another, and which ports does it use?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the path
 //   target (node): label of the last node of the path
 // columns:
 //   length: number of links of the path, which is the distance between the two nodes
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: every node whose distance from the source or from the target is at most half the path's
-//     length
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: searches all nodes whose distance from the source or from the target is at most half the
+//     length of the path
 // revision: 5
 // reference: Akers & Krishnamurthy 1989 (the diameter of S_n is floor(3(n-1)/2))
 

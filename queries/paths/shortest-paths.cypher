@@ -1,15 +1,15 @@
 // title: All shortest paths
-// question: What are all the shortest paths from one node to another?
+// question: Which shortest paths lead from one node to another?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths
 // columns:
 //   length: number of links of the path, which is the distance between the two nodes
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: every node whose distance from the source or from the target is at most half the paths'
-//     length, and every link of every path
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: searches all nodes whose distance from the source or from the target is at most half the
+//     length of the paths, and follows every link of every path
 // revision: 5
 // reference: Akers & Krishnamurthy 1989
 

@@ -9,12 +9,12 @@
 //   target (node): label of the last node of the path
 // columns:
 //   length: number of links of the path; no row if one of the two nodes is not in the tree
-//   upward_links: number of links at the start of the path that go from child to parent; all later
-//     links go from parent to child
-//   path (list of node): labels of the nodes of the path, including its ends
-//   ports: for each hop, the port of the node that the hop leaves
-// cost: every node on the paths from both ends up to the root of the tree, and, of all forests, the
-//     edges that enter these nodes
+//   upward_links: number of links from child to parent, with which the path begins; all later links
+//     go from parent to child
+//   path (list of node): labels of the nodes on the path, including both ends
+//   ports: for each hop of the path, the port through which the path leaves a node
+// cost: reads every node on the paths from the source and the target to the root of the tree, and
+//     the edges of all forests that enter these nodes
 // revision: 5
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 

@@ -2,20 +2,21 @@
 // question: What does a node send and receive in every step of a schedule, and through which of its
 //     ports?
 // parameters:
-//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
+//     schedule is symmetric, only the sends of one source are stored
 //   node (node): label of the node
 // columns:
-//   step: the step, from 1
+//   step: number of the step, from 1
 //   action: sends or receives
 //   port: port of the given node
 //   partner (node): the node to which the given node sends, or from which it receives
-//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
-//     the units of its source. The units that the node sends through one port in one step form a
-//     packet
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, number of the unit
+//     among the units of its source. The units that the node sends through one port in one step
+//     form a packet
 //   tree: number of the tree along which the unit travels
-//   combine: whether the receiver adds the unit to its partial sum, in reductions
-// cost: all sends and receptions of the node in every stored schedule of its topology
+//   combine: in reductions, whether the receiver adds the unit to its partial sum (if not, it
+//     stores the unit as the complete sum)
+// cost: reads all sends that leave or enter the node, in all stored schedules on its topology
 // revision: 4
 // reference: docs/definitions/conventions.md, all-port and one-port; Tseng & Sheu 1997, Alg. 1 and
 //     Theorem 2

@@ -2,15 +2,16 @@
 // question: Which dimensions (that is, ports) are used in each step of a schedule, and how many
 //     directed links of each dimension?
 // parameters:
-//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored. On S_n and Q_d, when all sources send,
-//     every directed link of a dimension carries as many units as are listed for the dimension
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
+//     schedule is symmetric, only the sends of one source are stored. On S_n and Q_d, when all
+//     sources send, every directed link of a dimension carries as many units as are listed for the
+//     dimension
 // columns:
-//   step: the step, from 1
+//   step: number of the step, from 1
 //   dimensions: ports through which nodes send, in ascending order
 //   links_used: number of directed links used in each of these dimensions
 //   units: number of units sent in each of these dimensions
-// cost: every send of the schedule once
+// cost: reads every send of the schedule once
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl 1996, Lemma 7
 

@@ -1,15 +1,16 @@
 // title: Idle links in a step
 // question: Which directed links of the topology carry no unit in a step of a schedule?
 // parameters:
-//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored. On S_n and Q_d, when all sources send, a
-//     link is idle if no stored send uses its dimension (see schedules/dimensions)
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
+//     schedule is symmetric, only the sends of one source are stored. On S_n and Q_d, when all
+//     sources send, a link is idle if no stored send uses its dimension (see the query
+//     schedules/dimensions)
 //   step (int >= 1): the step; after the last step all links are idle
 // columns:
 //   sender (node): the node that the link leaves
-//   port: port of the sender
+//   port: port of the sender that leads to the receiver
 //   receiver (node): the node that the link enters
-// cost: every link of the topology in both directions, and the sends of that step
+// cost: reads every link of the topology in both directions, and every send of the given step
 // revision: 2
 // reference: Tseng & Sheu 1997, Theorem 1; Fragopoulou & Akl 1996, section 4
 

@@ -1,20 +1,20 @@
-// title: Sends that lead to the last arrival
-// question: Which unit arrives last, and by which sequence of sends?
+// title: Path of the unit that arrives last
+// question: Which unit of a schedule arrives last, and along which path has it been sent?
 // parameters:
-//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored; the sends of the other sources are
-//     translations of these
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
+//     schedule is symmetric, only the sends of one source are stored; translations map them to the
+//     sends of the other sources
 //   limit (int >= 1, default 1): maximum number of arrivals in the last step to trace back, taken
 //     in the order of receiver, unit, tree and sender
 // columns:
-//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
-//     the units of its source
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, number of the unit
+//     among the units of its source
 //   tree: number of the tree along which the unit travels
 //   path (list of node): labels of the nodes that the unit visits; in a reduction, those on the
 //     longest path by which a contribution reaches the receiver
-//   ports: for each hop, the port of the node that the hop leaves
+//   ports: for each hop of the path, the port through which the path leaves a node
 //   hop_steps: step of each hop; the unit waits in the steps between
-// cost: every send of the last step once, and every send on the paths that are traced back
+// cost: reads every send of the last step once, and every send on the paths that are traced back
 // revision: 3
 // reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 2
 

@@ -2,19 +2,19 @@
 // question: How many directed links are used and how many are idle in each step of a schedule, and
 //     how many units are sent?
 // parameters:
-//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored (for all sources together see
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; if the
+//     schedule is symmetric, only the sends of one source are stored (for all sources together see
 //     schedules/dimensions)
 // columns:
-//   step: the step, from 1
+//   step: number of the step, from 1
 //   links_used: number of directed links that carry a packet
 //   idle_links: number of directed links that carry no packet
 //   units: number of units sent
 //   largest_packet: number of units in the largest packet
-// cost: every send of the schedule once
+// cost: reads every send of the schedule once
 // revision: 2
-// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; links_used and packet_sizes of starcast's
-//     simulator
+// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; columns links_used and packet_sizes of
+//     starcast's simulator
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {spec: s.topology})

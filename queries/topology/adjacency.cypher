@@ -10,7 +10,7 @@
 //   reverse_port: port of the second node that leads to the first; it differs from `port` for
 //     residual ports of (n,k)-stars, and in families with generators that are not their own
 //     inverses
-// cost: every link of one of the two nodes once
+// cost: reads every link of one of the two nodes once
 // revision: 5
 // reference: Akers & Krishnamurthy 1989
 

@@ -3,11 +3,11 @@
 // parameters:
 //   topology (topology): name of the topology
 // columns:
-//   node (node): the end of lower rank
-//   neighbour (node): the end of higher rank
-// cost: for each link, the nodes near its ends; for a bridge, up to twice the nodes of the smaller
-//     part. A topology that looks the same from every node, and has more than one link at each
-//     node, has no bridges, so nothing is searched
+//   node (node): the end of the link that has the lower rank
+//   neighbour (node): the end of the link that has the higher rank
+// cost: searches, for each link, the nodes near the ends of the link; for a bridge, up to twice the
+//     nodes of the smaller part. If the topology looks the same from every node, and has more than
+//     one link at each node, it has no bridges, and the query searches nothing
 // revision: 1
 // reference: Harary 1969, chapter 3 (bridges); Mader 1971
 

@@ -4,9 +4,9 @@
 //   topology (topology): name of the topology
 // columns:
 //   node (node): a node whose removal leaves two other nodes without a path between them
-// cost: for each pair of a node and a neighbour, the nodes near them; if the node is a cut node, up
-//     to twice the nodes of the smaller part. A topology that looks the same from every node has no
-//     cut nodes, so nothing is searched
+// cost: searches, for each node and each of its neighbours, the nodes near the two nodes; if the
+//     node is a cut node, up to twice the nodes of the smaller part. If the topology looks the same
+//     from every node, it has no cut nodes, and the query searches nothing
 // revision: 1
 // reference: Harary 1969, chapter 3 (cutpoints)
 

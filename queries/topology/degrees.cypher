@@ -1,12 +1,12 @@
 // title: Degrees
-// question: How many nodes of a topology have one link, two links, three links, ...?
+// question: How many nodes of a topology have one link, two links, three links, and so on?
 // parameters:
 //   topology (topology): name of the topology
 // columns:
 //   degree: number of links of a node
 //   nodes: number of nodes with this degree
 //   lowest_node (node): node of lowest rank with this degree
-// cost: every node once; Neo4j stores the number of links of a node
+// cost: reads every node once; Neo4j stores the number of links of a node
 // revision: 1
 // reference: Barabasi & Albert 1999 (degrees of scale-free networks)
 

@@ -5,8 +5,8 @@
 //   node (node): label of the node
 // columns:
 //   distance: number of links of a shortest path
-//   nodes: number of nodes at that distance, including the node itself at 0
-// cost: every link of the topology twice
+//   nodes: number of nodes at that distance; the node itself is at distance 0
+// cost: reads every link of the topology twice
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 

@@ -6,10 +6,12 @@
 // columns:
 //   node (node): a node; the nodes of the centre come first
 //   eccentricity: distance from the node to a node farthest from it, which may be a switch; the
-//     largest one is the diameter of the graph, the smallest one its radius
-//   central: whether the node belongs to the centre, the nodes of smallest eccentricity
-// cost: every link twice for each node, which is too much for ten thousand nodes; only for one node
-//     if the topology looks the same from every node, so that all nodes are central
+//     largest eccentricity is the diameter of the graph, and the smallest eccentricity is the
+//     radius
+//   central: whether the node has the smallest eccentricity, and thus belongs to the centre
+// cost: reads every link of the topology twice for each node, which takes too long for ten thousand
+//     nodes. If the topology looks the same from every node, all nodes are central, and the query
+//     reads the links only for one node
 // revision: 1
 // reference: Harary 1969, chapter 4 (eccentricity, radius, centre)
 

@@ -1,6 +1,6 @@
 // title: Members of a necklace
-// question: To which nodes do repeated rotations R map a node of S_n, and how many rotations lead
-//     back to the node itself?
+// question: To which nodes does repeated application of the rotation R map a node of S_n, and after
+//     how many rotations is the node itself reached again?
 // parameters:
 //   topology (topology): name of a star graph; no row for other families
 //   node (node): label of the node
@@ -9,7 +9,7 @@
 //   rank: rank of this node
 //   node (node): label of this node
 //   period: number of nodes of the necklace, a divisor of n-1
-// cost: an index look-up for each of the n-1 rotations
+// cost: looks up a node in the index for each of the n-1 rotations
 // revision: 1
 // reference: Fragopoulou & Akl 1993, Def. 6; docs/definitions/conventions.md, rotation, necklace
 

@@ -6,7 +6,7 @@
 // columns:
 //   port: port of the node
 //   neighbour (node): the node across the port
-// cost: every link of the node once
+// cost: reads every link of the node once
 // revision: 4
 // reference: Akers & Krishnamurthy 1989 (port i exchanges the symbols in positions 1 and i)
 

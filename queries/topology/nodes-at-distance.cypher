@@ -3,11 +3,11 @@
 // parameters:
 //   topology (topology): name of the topology
 //   node (node): label of the node
-//   distance (int >= 0): distance of the listed nodes from the node, in links
+//   distance (int >= 0): distance between the given node and the listed nodes, in links
 // columns:
 //   rank: rank of a node at that distance
 //   node (node): label of that node
-// cost: every link of the topology twice, whatever the distance is
+// cost: reads every link of the topology twice, even for a small distance
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 

@@ -7,7 +7,7 @@
 // columns:
 //   rank: rank of the node
 //   node (node): label of the node
-// cost: every node of the topology once
+// cost: reads every node of the topology once
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
 

@@ -12,7 +12,7 @@
 //     that tree
 //   other_parent (node): the node's parent in the second forest; null if the node is the root or is
 //     not in that tree
-// cost: every edge of both forests once
+// cost: reads every edge of both forests once
 // revision: 2
 // reference: docs/definitions/conventions.md, forest (trees in a fixed order)
 

@@ -1,17 +1,18 @@
-// title: Nodes deeper than their distance
-// question: Which nodes of a forest's trees are deeper than their distance from the root, and by
-//     how much?
+// title: Nodes whose level exceeds their distance
+// question: In the trees of a forest, for which nodes is the level larger than the distance from
+//     the root in the topology, and by how much?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   min_excess (int >= 0, default 1): list nodes that are deeper by at least this many levels; 0
-//     lists all nodes but the root
+//   min_excess (int >= 0, default 1): list the nodes whose level exceeds the distance by at least
+//     this number; with 0, all nodes but the root are listed
 // columns:
 //   tree: number of the tree in the forest
 //   node (node): label of the node
 //   level: the node's distance from the root in that tree
 //   distance: the node's distance from the root in the topology
 //   excess: level minus distance
-// cost: every link of the topology twice, for the distances, and every edge of the forest once
+// cost: reads every link of the topology twice to find the distances, and every edge of the forest
+//     once
 // revision: 2
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
 

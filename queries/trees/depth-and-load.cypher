@@ -9,8 +9,8 @@
 //   height: maximum level
 //   largest_load: largest number of trees of the forest that use one of the tree's links in the
 //     same direction; 1 if the tree shares no link
-//   shared_links: number of the tree's links that other trees use in the same direction
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+//   shared_links: number of links of the tree that other trees use in the same direction
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 1
 // reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)
 

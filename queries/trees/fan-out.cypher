@@ -1,5 +1,6 @@
 // title: Fan-out
-// question: How many nodes of each tree of a forest have no child, one child, two children, ...?
+// question: How many nodes of each tree of a forest have no child, one child, two children, and so
+//     on?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
@@ -7,7 +8,7 @@
 //   children: number of children of a node; the last row of a tree has its maximum fan-out
 //   nodes: number of nodes of the tree with this number of children
 //   lowest_node (node): node of lowest rank with this number of children
-// cost: every edge of the forest twice: once for its parent and once for its child
+// cost: reads every edge of the forest twice: once for the parent and once for the child
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 5; Tseng & Sheu 1997, Def. 1
 

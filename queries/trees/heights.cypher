@@ -8,7 +8,7 @@
 //   height: maximum level
 //   deepest_nodes: number of nodes on that level
 //   lowest_node (node): node of lowest rank on that level
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 2
 // reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); docs/definitions/conventions.md, height
 

@@ -6,7 +6,7 @@
 //   tree: number of the tree in the forest
 //   nodes: number of nodes of the tree, including the root
 //   leaves: number of nodes without children
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 1
 // reference: Fragopoulou & Akl 1996, Def. 6 to 8
 

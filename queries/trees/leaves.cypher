@@ -8,8 +8,8 @@
 //   port: port of the parent that leads to the leaf
 //   leaf (node): label of the leaf
 //   level: the leaf's distance from the root in the tree
-// cost: every edge of the tree once (nodes - 1 edges) and, for each, the edges of all forests that
-//     leave its child
+// cost: reads every edge of the tree once (nodes - 1 edges) and, for each of these edges, the edges
+//     of all forests that leave its child
 // revision: 1
 // reference: Fragopoulou & Akl 1996, Def. 6 to 8
 

@@ -6,7 +6,7 @@
 //   tree: number of the tree in the forest
 //   level: distance from the root in that tree; the root itself has level 0
 //   nodes: number of nodes on that level
-// cost: every edge of the forest once, at most trees x (nodes - 1)
+// cost: reads every edge of the forest once, at most trees x (nodes - 1) edges
 // revision: 1
 // reference: Tseng & Sheu 1997, Def. 1 and 2; docs/definitions/conventions.md, level of a tree edge
 

@@ -5,14 +5,14 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the node
 // columns:
-//   tree: number of the tree in the forest; trees without the node are omitted
+//   tree: number of the tree in the forest; trees that do not contain the node are omitted
 //   level: the node's distance from the root in that tree
 //   parent (node): the node's parent; null at the root
 //   port: port of the parent that leads to the node; null at the root
 //   child_nodes (list of node): labels of the node's children, ordered by the port that leads to
 //     each child
 //   subtree_nodes: number of nodes in the node's subtree, including the node
-// cost: the edges of all forests at the node, once per tree
+// cost: reads the edges of all forests at the node, once for each tree
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8
 

@@ -7,7 +7,7 @@
 //   port: port of the root that leads to the child
 //   child (node): label of the child
 //   subtree_nodes: number of nodes in the child's subtree, including the child
-// cost: the edges of all forests that leave the root
+// cost: reads the edges of all forests that leave the root
 // revision: 3
 // reference: Fragopoulou & Akl 1993, section 5.1 (subtrees as balanced as possible) and Def. 15
 

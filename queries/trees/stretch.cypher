@@ -1,14 +1,15 @@
-// title: Levels in excess of the distance
-// question: How many nodes of each tree of a forest are deeper than their distance from the root,
-//     and by how much?
+// title: Excess of levels over distances
+// question: For how many nodes of each tree of a forest is the level larger than the distance from
+//     the root in the topology, and by how much?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   excess: level of a node in that tree minus its distance from the root; in a shortest-path tree,
-//     0 for all nodes
-//   nodes: number of nodes with that excess, including the root at 0
-// cost: every link of the topology twice, for the distances, and every edge of the forest once
+//   excess: level of a node in that tree minus its distance from the root in the topology; in a
+//     shortest-path tree, the excess of all nodes is 0
+//   nodes: number of nodes with that excess; the root is included and has excess 0
+// cost: reads every link of the topology twice to find the distances, and every edge of the forest
+//     once
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
 
