@@ -33,12 +33,12 @@ def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_schedules_are_complete_and_match_their_declarations(
+def test_schedules_are_complete_and_match_the_declarations_of_their_algorithms(
     spec: str,
 ) -> None:
     """Each schedule has the declared steps and transmissions.
 
-    Its rows are sorted and use only links of its trees.
+    The rows of a schedule are sorted, and use only links of the schedule's trees.
     """
     for entry, ports in algorithms_with_ports(spec):
         assert_matches_declaration(spec, entry, ports)
@@ -205,7 +205,7 @@ def test_the_number_of_segments_or_messages_has_a_default() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S5,1", "S5,2", "S5,3", "S5,4", "S6,3"])
-def test_packets_of_several_units_occur_only_where_trees_share_links(spec: str) -> None:
+def test_broadcasts_have_packets_of_several_units_only_if_trees_share_links(spec: str) -> None:
     """Along a single tree, every packet has one unit."""
     prefix = "nk-" if "," in spec else ""
     assert not schedule(spec, "broadcast", f"{prefix}greedy", segments=2).packets

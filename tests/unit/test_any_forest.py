@@ -32,8 +32,8 @@ def test_broadcasts_allgathers_scatters_and_gathers_along_every_forest_are_compl
     """The test uses two roots, both port models, and one or three segments or messages.
 
     The number of rows equals the predicted number. A pipeline takes one step per level of the tree,
-    and one more step for each segment after the first. In the one-port model, each step becomes up
-    to one sub-step per port.
+    and one more step for each segment after the first. In the one-port model, each step is divided
+    into at most one sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)
@@ -61,7 +61,7 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "FT4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "reduce-scatter", "allreduce"])
-def test_the_declared_construction_is_none_if_the_schedule_has_no_forest(
+def test_an_algorithm_declares_no_construction_for_a_schedule_without_a_forest(
     spec: str, collective: Collective
 ) -> None:
     """An expanded schedule has no forest, because every source has its own trees."""

@@ -1,4 +1,4 @@
-"""Rules for the source code: order of packages, and unique names."""
+"""Rules for the source code, such as the imports that a package may use, and unique names."""
 
 import ast
 import re
@@ -100,7 +100,7 @@ def test_the_package_diagram_shows_every_package() -> None:
     assert named >= PARTS
 
 
-def test_imports_point_down_in_the_package_diagram() -> None:
+def test_packages_import_only_packages_below_them_in_the_diagram() -> None:
     wrong = []
     for name in NAMES:
         own = part(name)

@@ -47,7 +47,7 @@ def written(
 
 
 def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """A header lists the node numbers, then the properties with their types in declared order."""
+    """The first columns are node numbers. The others are properties with types, in declared order."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",
@@ -150,7 +150,7 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
         ("Q7", "edge-disjoint-binomial", ""),
     ],
 )
-def test_the_estimated_bytes_are_a_close_upper_bound(
+def test_the_estimated_size_of_the_csv_files_is_a_close_upper_bound(
     spec: str, trees: str, schedules: str, tmp_path: Path
 ) -> None:
     """The estimate assumes that every number has as many digits as the largest node number."""

@@ -54,7 +54,7 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
         trees.verify()
 
 
-def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
+def test_label_and_dimension_changes_also_change_the_hub_of_each_tree() -> None:
     """For most nodes of a tree, the parent is closer to the tree's hub than the node itself.
 
     `verify` follows only the other nodes to the root.
@@ -148,7 +148,7 @@ def test_dimension_change_is_refused_on_nk_stars_with_k_from_2_to_n_minus_2() ->
         assert "label-change" in constructions(f"S{n},{k}")
 
 
-def test_the_arguments_of_a_change_are_part_of_the_forest_id() -> None:
+def test_the_arguments_of_label_and_dimension_changes_are_part_of_the_forest_id() -> None:
     assert (
         forest("S4", "label-change", base="greedy", root="4132").id
         == "S4:label-change(base=greedy):4132"
@@ -181,7 +181,7 @@ def test_the_arguments_of_a_change_are_part_of_the_forest_id() -> None:
         ("greedy", {"places": 1}, "has no argument 'places'"),
     ],
 )
-def test_invalid_arguments_are_refused(
+def test_invalid_arguments_of_constructions_are_refused(
     construction: str, arguments: dict[str, Any], message: str
 ) -> None:
     with refused(message):

@@ -306,7 +306,7 @@ def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
 @pytest.mark.parametrize("case", CORRUPTED, ids=name)
 @max_examples(25)
 @given(st.data())
-def test_a_changed_parent_port_is_detected(case: Case, data: st.DataObject) -> None:
+def test_the_checkers_detect_a_changed_parent_port(case: Case, data: st.DataObject) -> None:
     """Either the error names the changed tree, or the load of the old or the new link changes."""
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
@@ -444,7 +444,7 @@ def test_the_spanning_checker_reports_a_node_that_is_not_reached() -> None:
     assert result.counterexample == {"tree": 0, "node": label, "why": f"{label} is not in the tree"}
 
 
-def test_counterexamples_locate_the_violation() -> None:
+def test_counterexamples_of_checkers_locate_the_violation() -> None:
     trees = parts(forest("S4", "multiple"))
     deep = checkers.height(*trees, 7).counterexample
     assert deep is not None

@@ -91,7 +91,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
-def test_the_error_for_a_malformed_file_names_the_line(
+def test_the_error_for_a_malformed_claims_file_names_the_line(
     old: str, new: str, message: str, read: ReadClaims
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -126,7 +126,7 @@ def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadC
         ('quick = ["P4", "P4"], full = ["P4", "P5"]', "P4 P5", "P4 P5"),
     ],
 )
-def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
+def test_the_sizes_of_a_claim_are_a_family_a_list_or_a_list_for_each_level(
     sizes: str, full: str, deep: str, read: ReadClaims
 ) -> None:
     text = FILE.replace('family = "star", quick = 4, full = 5, deep = 6', sizes)

@@ -106,11 +106,11 @@ def test_a_verdict_on_an_unknown_claim_has_no_report_row(verdicts: tuple[Verdict
 # The tests below compare texts of queries. `tests/cli/test_claims.py` executes such queries.
 
 
-def test_strings_in_queries_are_quoted() -> None:
+def test_strings_in_cypher_queries_are_quoted() -> None:
     assert _literal("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
-def test_only_a_counterexample_with_a_location_has_a_query() -> None:
+def test_only_a_counterexample_with_a_location_has_a_cypher_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
     with pytest.raises(NotFoundError, match="does not name its topology"):
@@ -126,7 +126,7 @@ def test_only_a_counterexample_with_a_location_has_a_query() -> None:
         ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # star graphs have no k in their size
     ],
 )
-def test_the_query_uses_the_topology_of_the_counterexample(
+def test_the_cypher_query_for_a_counterexample_uses_its_topology(
     place: dict[str, int | str], sizes: tuple[str, ...], spec: str
 ) -> None:
     text = to_cypher(failed(place, sizes=sizes))
@@ -134,7 +134,7 @@ def test_the_query_uses_the_topology_of_the_counterexample(
     assert f"(topology:Topology {{spec: '{spec}'}})" in text
 
 
-def test_the_query_names_the_ingest_command_for_the_forest_or_schedule() -> None:
+def test_the_cypher_query_names_the_ingest_command_for_the_forest_or_schedule() -> None:
     tree = to_cypher(failed({"n": 4, "tree": 0}, "S4:multiple:4321"))
     assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in tree
     name = "S4:broadcast:multiple:one:segments=2:1234"

@@ -132,7 +132,9 @@ def test_invalid_settings_do_not_affect_commands_that_use_no_settings(
 
 
 @pytest.mark.parametrize("word", ["S" * 5_000, "\x1b[31mS5", "S5\nS6"])
-def test_messages_quote_invalid_input_escaped_and_shortened(starcast: Starcast, word: str) -> None:
+def test_error_messages_escape_and_shorten_the_invalid_input_that_they_quote(
+    starcast: Starcast, word: str
+) -> None:
     for words in (
         ("topology", "show", word),
         ("forest", "show", word, "greedy"),

@@ -285,7 +285,7 @@ def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
     assert [row["verdict"] for row in comparison.complete.rows()] == [SAME, SAME]
 
 
-def test_equal_columns_are_omitted_by_default() -> None:
+def test_comparisons_omit_columns_with_equal_values_by_default() -> None:
     comparison = pair(
         [run(10, segments=1), run(9, segments=2)],
         [run(7, segments=1, algorithm="greedy"), run(8, segments=2, algorithm="greedy")],

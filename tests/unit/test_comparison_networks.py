@@ -202,7 +202,7 @@ def test_curves_of_one_algorithm_on_one_topology_are_labelled_by_experiment() ->
     ]
 
 
-def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None:
+def test_each_line_of_a_stacked_comparison_table_shows_the_parameters_that_differ() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -221,7 +221,7 @@ def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None
     assert layout.parameters == 1
 
 
-def test_a_brief_table_omits_only_the_absolute_change() -> None:
+def test_a_brief_comparison_table_omits_only_the_absolute_change() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
         full, brief = (lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True))
@@ -230,7 +230,7 @@ def test_a_brief_table_omits_only_the_absolute_change() -> None:
     assert "change" in lay_out(comparison.complete, brief=True).columns
 
 
-def test_short_names_omit_the_experiment_if_all_sides_belong_to_it() -> None:
+def test_short_names_of_compared_sides_omit_the_experiment_if_all_sides_belong_to_it() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
     assert comparison.with_short_names().sides[0].name == "Q7 binomial"
@@ -242,7 +242,7 @@ def test_short_names_omit_the_experiment_if_all_sides_belong_to_it() -> None:
     )
 
 
-def test_the_header_does_not_repeat_parameters_that_are_in_the_side_names() -> None:
+def test_the_header_of_a_comparison_does_not_repeat_parameters_in_the_side_names() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert not {"topology", "algorithm"} & comparison.shared_parameters().keys()
     assert names_contain((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
@@ -284,7 +284,7 @@ def test_values_in_conditions_are_converted_to_a_canonical_form(
     assert read_conditions([condition]) == {axis: frozenset({text})}
 
 
-def test_a_malformed_condition_is_refused() -> None:
+def test_malformed_conditions_on_runs_are_refused() -> None:
     malformed = "topology topology= =S5 speed=3 message_bytes=much segments=2.5 topology=Y5"
     for condition in malformed.split():
         with pytest.raises(InputError):

@@ -62,7 +62,7 @@ def test_the_settings_file_named_in_the_image_exists() -> None:
     assert f"touch {named}\n" in DOCKERFILE
 
 
-def test_ports_are_published_on_loopback_only() -> None:
+def test_containers_publish_ports_on_the_loopback_address_only() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert len(ports) == 5
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
@@ -90,7 +90,7 @@ def test_the_memory_limits_of_the_services_add_up_to_the_documented_sum() -> Non
         assert "3.5 GB" in text
 
 
-def test_commands_wait_for_healthy_servers() -> None:
+def test_compose_services_wait_for_healthy_servers() -> None:
     servers = {"neo4j", "postgres"}
     healthy = {"condition": "service_healthy"}
     assert SERVICES["setup"]["depends_on"] == dict.fromkeys(servers, healthy)
@@ -134,7 +134,7 @@ def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> Non
         assert SERVICES["neo4j"]["environment"][f"NEO4J_{variable}"] == value
 
 
-def test_passwords_are_passed_as_files() -> None:
+def test_passwords_are_passed_to_containers_as_files() -> None:
     """No variable contains a password."""
     assert re.findall(r"PASSWORD: ", CODE) == []
     names = {name: SECRET.fullmatch(secret["file"]) for name, secret in PROJECT["secrets"].items()}

@@ -1,4 +1,4 @@
-"""Every construction of the papers, compared with an oracle that builds it node by node."""
+"""Constructions of the papers, compared with oracles that build the trees node by node."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -163,7 +163,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
-def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
+def test_large_trees_at_a_distant_root_have_the_known_properties(case: Case) -> None:
     """The oracles are too slow here, so the trees are compared with translations of other trees.
 
     These other trees have the identity as root.
@@ -192,14 +192,14 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
                     forest(spec, name)
 
 
-def test_displacements_of_nodes_follow_the_definition() -> None:
+def test_displacements_of_nodes_in_necklaces_follow_the_definition() -> None:
     """On S_6, several nodes of a necklace can have the same smallest cycle."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]
 
 
-def test_hamiltonian_paths_and_cycles_follow_the_definitions() -> None:
+def test_hamiltonian_paths_and_cycles_of_star_graphs_follow_the_definitions() -> None:
     """The path is that of Ehrlich's Algorithm E, which the oracle executes literally."""
     for n in range(1, 9):
         assert path_word(n).tolist() == allgather_trees.ehrlich(n)

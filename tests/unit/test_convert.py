@@ -121,7 +121,7 @@ def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
         assert_same_graph(trees, tree)
 
 
-def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
+def test_the_scipy_matrix_of_a_topology_is_its_adjacency_matrix() -> None:
     for network in map(topology, SPECS):
         matrix = to_scipy(network)
         assert isinstance(matrix, sparse.csr_array)
@@ -153,8 +153,8 @@ Conversion = Callable[..., Any]
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_invalid_input_is_refused(conversion: Conversion) -> None:
-    """The test uses unknown trees, a tree number for a topology, and a corrupted forest."""
+def test_conversions_refuse_unknown_trees_and_corrupted_forests(conversion: Conversion) -> None:
+    """A tree number is also refused if a topology is converted, because only forests have trees."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:
