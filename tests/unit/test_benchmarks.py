@@ -102,7 +102,7 @@ def test_every_benchmark_has_a_section_on_the_page() -> None:
 
 
 def test_the_speedup_is_above_1_if_starcast_is_faster_and_below_1_if_it_is_slower() -> None:
-    """starcast is faster if its time is shorter or its rate is higher."""
+    """A shorter time or a higher rate means that starcast is faster."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 

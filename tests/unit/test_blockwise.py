@@ -127,9 +127,9 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
-    """If the tree still spans all nodes, the verification finds the heights and loads of the checkers.
+    """If the tree spans all nodes, verification by blocks gives the same results as the checkers.
 
-    The verification proceeds by blocks of nodes. The checkers examine the whole array.
+    The heights of the trees and the loads of the links are compared.
     """
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret

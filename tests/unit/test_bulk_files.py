@@ -47,7 +47,7 @@ def written(
 
 
 def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """The first columns are node numbers. The others are properties with types, in declared order."""
+    """A header lists node numbers first, then properties and their types in declared order."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",

@@ -108,7 +108,7 @@ def test_forest_show_prints_the_same_for_a_file_as_for_its_construction(starcast
 
 
 def test_commands_that_show_stored_artifacts_fail_without_a_server(starcast: Starcast) -> None:
-    """A forest id without a construction and the options --stored and --verify refer to the stores."""
+    """Forest ids without a construction, `--stored` and `--verify` refer to the stores."""
     assert "127.0.0.1:1" in refused(starcast("forest show S5:multiple:12345"), 4)[0]
     zeros = starcast("forest show S5:multiple:12345 --labels 0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (
