@@ -15,8 +15,8 @@ MODULES = [
     for path in sorted(ROOT.rglob("*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]
-#: Examples that contain one of these texts are not tested. They need servers, or load a plug-in that
-#: other tests would see.
+#: Examples that contain one of these texts are not tested, because they need servers, or load a
+#: plug-in that other tests would see.
 SKIPPED = ("lab.", "connect(", "Publishing(", "mypaper")
 
 

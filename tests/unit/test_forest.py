@@ -58,7 +58,7 @@ def verify_by_distances(trees: Forest) -> None:
         trees.verify()
 
 
-def test_the_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
+def test_the_verification_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
     cases: list[tuple[str, list[tuple[int, int, int]], int, str]] = [
         ("greedy", [(0, 0, 2)], 0, "tree 0.*12345 is the root"),
         *(("multiple", [(3, 17, port)], 0, f"tree 3.*14532.*{port}") for port in (1, 6, 7, 255)),
@@ -74,7 +74,7 @@ def test_the_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
         assert refusal.value.hint
 
 
-def test_arrays_of_other_integer_types_are_converted() -> None:
+def test_forest_arrays_of_other_integer_types_are_converted() -> None:
     for dtype in [np.int8, np.int64, np.uint16, np.uint8]:
         own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
         own.verify()
@@ -134,7 +134,7 @@ def test_computing_the_levels_of_a_forest_with_a_cycle_is_an_error() -> None:
 
 
 def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
-    """This is also true of a forest made from a read-only view of the array."""
+    """A forest made from a read-only view of the array is not affected either."""
     array = s5("greedy")
     view = array.view()
     view.flags.writeable = False
@@ -144,7 +144,7 @@ def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
         own.verify()
 
 
-def test_the_arrays_of_metrics_are_read_only() -> None:
+def test_the_metric_arrays_of_a_forest_are_read_only() -> None:
     f = forest("S4", "multiple")
     for figures in (f.heights, f.sizes, f.leaves, f.levels(), f.parent_port):
         with pytest.raises(ValueError, match="read-only"):
@@ -167,7 +167,7 @@ def value_of_metric(own: Forest, measure: str) -> Any:
     return value() if callable(value) else value
 
 
-def test_metrics_of_an_invalid_array_are_refused() -> None:
+def test_metrics_of_an_invalid_forest_are_refused() -> None:
     for measure in [
         "sizes",
         "parents",
