@@ -196,7 +196,7 @@ def test_the_repr_of_a_catalogue_entry_shows_its_name_and_source() -> None:
         assert "lambda" not in repr(entry.arguments)
 
 
-def test_the_number_of_segments_or_messages_has_a_default() -> None:
+def test_the_number_of_segments_or_messages_of_an_algorithm_has_a_default() -> None:
     """The default is n-1 for algorithms that need a multiple of n-1 messages, and 1 for others."""
     for entry in algorithms():
         if entry.split_argument is not None and entry.supports(topology("S5")):

@@ -80,6 +80,7 @@ def test_an_algorithm_declares_no_construction_for_a_schedule_without_a_forest(
 def test_broadcasts_along_the_papers_trees_equal_the_papers_broadcasts(
     spec: str, name: str, ports: str
 ) -> None:
+    """The algorithm `forest` takes any trees. Here, the trees are those of Tseng & Sheu 1997."""
     ours = schedule(spec, "broadcast", "forest", ports=ports, base=name, segments=3)
     theirs = schedule(spec, "broadcast", name, ports=ports, segments=3)
     for column, values in ours.columns.present().items():
@@ -90,6 +91,7 @@ def test_broadcasts_along_the_papers_trees_equal_the_papers_broadcasts(
 def test_scatters_along_the_papers_trees_take_as_many_steps_as_the_papers_scatters(
     name: str,
 ) -> None:
+    """The algorithm `forest` is compared with the algorithms of Fragopoulou & Akl 1993."""
     ours = schedule("S5", "scatter", "forest", base=name)
     assert ours.steps == schedule("S5", "scatter", name).steps
 

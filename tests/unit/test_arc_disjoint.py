@@ -161,7 +161,7 @@ def test_collectives_along_arc_disjoint_trees_are_complete(
     assert result.complete
 
 
-def test_invalid_arguments_of_arc_disjoint_are_refused() -> None:
+def test_invalid_arguments_of_the_construction_arc_disjoint_are_refused() -> None:
     with refused("S4 has no node of rank 24"):
         forest("S4", "arc-disjoint", root=24)
     with refused("seed is -1, which is out of range on S4"):

@@ -136,6 +136,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
 
 
 def test_paper_modules_import_only_mathematics_and_claims_and_are_not_imported() -> None:
+    """No module of starcast imports a module of the folder `papers`."""
     for name in NAMES:
         assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
     above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}

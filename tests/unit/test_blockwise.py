@@ -211,7 +211,7 @@ def test_a_range_of_three_blocks_of_s13_can_be_verified() -> None:
     assert max(found.largest) <= 18
 
 
-def test_verification_in_ranges_or_processes_gives_the_same_result_as_one_run() -> None:
+def test_verification_by_blocks_in_ranges_or_processes_gives_the_same_result_as_one_run() -> None:
     source = closed_form("S7", "multiple", m=5)
     undivided = verify_blocks(source, jobs=1)
     parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]
@@ -278,7 +278,9 @@ def merged(
     return shards.merge_shards(files, kind, Description, RangeResult)
 
 
-def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) -> None:
+def test_merging_the_shards_of_a_verification_gives_the_results_of_all_tasks(
+    written: list[Path],
+) -> None:
     source = closed_form("S6", "multiple", m=4)
     job, results = merged([written[2], *written[:2]])
     assert (len(results), job.id) == (6, source.id)

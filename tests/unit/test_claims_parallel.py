@@ -40,7 +40,7 @@ def test_a_claim_applies_to_larger_sizes_unless_it_lists_its_sizes() -> None:
         requested_sizes(lemma5, "quick", ["S2"])
 
 
-def test_a_size_that_exceeds_memory_is_omitted_at_the_deep_level_and_otherwise_refused(
+def test_a_topology_that_exceeds_memory_is_omitted_at_level_deep_and_otherwise_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
@@ -119,7 +119,7 @@ def test_a_claim_of_several_parts_has_no_verdict_if_a_part_lacks_evidence() -> N
         (MemoryError(), LimitError, "memory was exhausted while verifying TS.L5 on S3"),
     ],
 )
-def test_an_exception_in_a_check_is_reported_with_claim_and_size(
+def test_an_exception_in_a_claim_check_is_reported_with_claim_and_topology(
     raised: Exception,
     error: type[StarcastError],
     message: str,

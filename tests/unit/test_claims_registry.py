@@ -49,7 +49,7 @@ def read(tmp_path: Path) -> ReadClaims:
     return read_text
 
 
-def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
+def test_line_breaks_in_the_statement_of_a_claim_are_removed(read: ReadClaims) -> None:
     claim = read(FILE)["MINE.X1"]
     assert (claim.statement, claim.notation, claim.parts) == ("a statement", "A statement.", ())
 

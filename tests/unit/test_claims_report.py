@@ -33,7 +33,7 @@ def failed(
 
 
 @pytest.mark.parametrize("sizes", ["", []])
-def test_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
+def test_checking_a_claim_on_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
     with pytest.raises(InputError, match="the list of topologies is empty"):
         Lab(Settings.load).check_claims("TS.L5", sizes=sizes, store=False)
 
@@ -53,7 +53,9 @@ def test_evidence_converted_to_json_and_back_keeps_its_values_and_their_order(
             assert list(old.counterexample or ()) == list(new.counterexample or ())
 
 
-def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_html_page_of_claims_is_well_formed_and_self_contained(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     page = report.html(verdicts, {"Ledger": "7 <&>"})
     read = Page(page)
     rows = [row for row in read.find("tr") if row.get("id")]
@@ -68,7 +70,7 @@ def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict
     assert page.count("<script") == 1
 
 
-def test_html_escapes_text_and_converts_inline_markdown() -> None:
+def test_the_html_page_of_claims_escapes_text_and_converts_inline_markdown() -> None:
     assert (
         inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
@@ -76,7 +78,7 @@ def test_html_escapes_text_and_converts_inline_markdown() -> None:
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
-def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
+def test_formulas_of_claims_are_shown_with_subscripts_exponents_and_symbols() -> None:
     """No claim shows plain-text notation such as t_s outside code and column names."""
     assert inline_html("\u03b1_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
         "\u03b1<sub>2</sub>(x) on S<sub>n-1</sub>, <code>t_s</code>, message_bytes,"

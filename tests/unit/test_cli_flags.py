@@ -51,7 +51,7 @@ def test_the_error_for_a_misplaced_global_option_states_only_the_correct_positio
     assert "No such option: --hom " in starcast("experiment show --hom x mine").err
 
 
-def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
+def test_the_option_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
     for words in ("-v config", "config --verbose", "config -vv"):
         result = starcast(words)
         assert result.code == 0
@@ -103,7 +103,7 @@ def test_help_and_version_are_not_logged(starcast: Starcast, log_file: Path) -> 
     assert entries(log_file) == []
 
 
-def test_the_log_level_is_a_setting(
+def test_the_setting_log_level_determines_which_events_are_logged(
     starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for level in ("off", "error"):

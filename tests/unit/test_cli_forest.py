@@ -90,7 +90,7 @@ def test_forest_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
+def test_forest_show_accepts_every_construction(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
         values = {"base": constructions(spec)[-1], "i": 1}
         needed = [each.name for each in CONSTRUCTIONS[name].arguments if each.default is None]

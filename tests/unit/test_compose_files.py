@@ -31,13 +31,13 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::?-([^}]*))?\}")
 SECRET = re.compile(r"\$\{SECRETS:\?run 'make secrets' first, .+\}/([a-z0-9-]+)")
 
 
-def test_the_example_environment_lists_every_variable_with_its_default() -> None:
+def test_the_example_environment_lists_every_compose_variable_with_its_default() -> None:
     """Every use of a variable has the same default. Only SECRETS is used without a default."""
     secrets = ("SECRETS", "./compose/secrets")
     assert {match.groups() for match in VARIABLE.finditer(CODE)} | {secrets} == VALUES.items()
 
 
-def test_no_variable_is_written_without_braces() -> None:
+def test_no_variable_in_the_compose_file_is_written_without_braces() -> None:
     """`$NAME` would have no default. `$$` is a dollar sign for the shell in the container."""
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
@@ -168,7 +168,7 @@ def test_make_secrets_creates_passwords_once_and_sets_the_variable_secrets_in_do
     assert environment == "POSTGRES_PORT=5433\nSECRETS=./compose/secrets\n"
 
 
-def test_each_server_has_its_own_network_and_a_processor_limit() -> None:
+def test_each_compose_server_has_its_own_network_and_a_processor_limit() -> None:
     """Workers run code that clients send, so workers must not reach a database server."""
     clients = {"setup", "explorer", "starcast"}
     members: dict[str, set[str]] = {name: set() for name in PROJECT["networks"]}

@@ -45,7 +45,7 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
     return sorted(result)
 
 
-def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
+def test_networkx_finds_the_distances_degrees_and_diameter_of_a_converted_topology() -> None:
     """The port attribute of a link is the port at its end with the lower rank."""
     for network in map(topology, SPECS):
         graph = to_networkx(network)
@@ -63,7 +63,7 @@ def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> N
 
 
 @every_forest
-def test_the_networkx_graph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_networkx_graph_of_a_forest_has_every_tree_edge_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     """The graph of a single tree is an arborescence from the root."""
@@ -113,7 +113,7 @@ def test_the_igraph_graph_of_a_topology_has_all_its_links() -> None:
 
 
 @every_forest
-def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_igraph_graph_of_a_forest_has_every_tree_edge_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     trees = build(spec, construction)

@@ -99,7 +99,7 @@ def informed(
     return after
 
 
-def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
+def test_the_lower_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
     """If messages have almost no bytes, the bound on time is the number of start-ups times T_s."""
     for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):

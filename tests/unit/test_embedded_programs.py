@@ -363,7 +363,7 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
     assert stored(wanted)["beta-1.0.jar"] == CONTENT["beta"]
 
 
-def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> None:
+def test_an_unreachable_maven_repository_gives_a_one_line_error(wanted: JarSet) -> None:
     """The failed download leaves no partial file."""
     unreachable = r"^3 files of .*: the repository cannot be reached"
     with pytest.raises(UnavailableError, match=unreachable) as caught:
@@ -373,7 +373,7 @@ def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> Non
     assert stored(wanted) == {}
 
 
-def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
+def test_concurrent_downloads_fetch_each_jar_once(mirror: Mirror, wanted: JarSet) -> None:
     """Both downloads report that they wait for the lock.
 
     The download that gets the lock last finds all files.
@@ -401,7 +401,7 @@ def test_a_download_of_jars_without_enough_disk_space_is_refused(
     assert mirror.asked.total() == 0
 
 
-def test_a_full_disk_is_not_reported_as_a_network_error(
+def test_a_disk_that_becomes_full_during_a_download_is_not_reported_as_a_network_error(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that gets ENOSPC does not retry the download."""

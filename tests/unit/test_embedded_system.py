@@ -70,7 +70,7 @@ def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Pa
     assert not (tmp_path / "a").exists()
 
 
-def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
+def test_a_process_waits_for_a_lock_until_the_holder_dies(tmp_path: Path) -> None:
     """The kernel releases the lock when its holder dies, even by SIGKILL."""
     path = tmp_path / "lock"
     with subprocess.Popen(
@@ -88,7 +88,7 @@ def test_a_released_lock_is_acquired_without_waiting(tmp_path: Path) -> None:
             pass
 
 
-def test_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
+def test_server_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
     """The current and the previous log remain, however often the server starts."""
     log = tmp_path / "server.log"
     for text in ("first", "second", "third"):
@@ -107,7 +107,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
+def test_a_home_folder_is_accessible_to_its_owner_only(home: Home) -> None:
     """All folders have mode 700, and creating them again changes nothing."""
     home.create()
     assert {mode(folder) for folder in (home.root, *home.root.iterdir())} == {0o700}
@@ -185,7 +185,9 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
     assert home.published() == {}
 
 
-def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home) -> None:
+def test_a_thread_that_waits_for_the_lock_of_a_home_reports_what_the_holder_does(
+    home: Home,
+) -> None:
     """The message says what the other process or thread is doing and since when."""
     recorder = Recorder()
 
@@ -365,7 +367,7 @@ def test_the_memory_of_a_process_is_measured_even_if_a_child_process_ends(
         ),
     ],
 )
-def test_a_startup_error_reports_the_last_error_in_the_log(
+def test_a_startup_error_reports_the_last_error_in_the_log_of_the_server(
     tmp_path: Path, log: str | None, kind: type[StarcastError], words: str
 ) -> None:
     """If the log has no error, its last line is reported. A full disk becomes a `LimitError`."""

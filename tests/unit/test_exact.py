@@ -85,7 +85,7 @@ def test_the_oracle_and_the_simulator_agree_on_mutated_alltoall_schedules(
 
 
 def test_the_exact_alltoall_uses_all_links_in_every_step_after_its_opening() -> None:
-    """The opening consists of the first steps, up to the last message to a short necklace.
+    """The opening consists of the first steps, up to the last hop to a node on a short necklace.
 
     The opening may take more steps than necessary. For every additional step, the messages to one
     full necklace leave the root early, on links that would otherwise be idle. The nearest necklaces

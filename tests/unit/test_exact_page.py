@@ -67,6 +67,7 @@ def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_first_hops_
 
 
 def test_the_necklace_counts_on_the_alltoall_page_equal_those_of_the_oracle() -> None:
+    """The counts also satisfy the inequality of Lemma 4 on the page."""
     for n, nodes, short, hops, full, left, right in numbers("necklaces"):
         assert short == len(exact.short_nodes(n))
         assert (hops, full) == (exact.short_hops(n), exact.full_necklaces(n))

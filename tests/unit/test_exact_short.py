@@ -30,11 +30,8 @@ from support.meeting import refused
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """A word is a path to a node on a short necklace.
-
-    If all words together have h hops, they cross each dimension at most ceil(h / (n-1)) times.
-    """
+def test_paths_to_short_necklaces_cross_all_dimensions_equally_often_up_to_rounding() -> None:
+    """If all these paths have h hops, they cross each dimension at most ceil(h / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -45,7 +42,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The entry of a cycle is one of its symbols.
+    """The entry of a cycle is one of its symbols. The number of uses of each symbol is limited.
 
     The last cycle needs entry 2. Therefore, the third cycle moves from entry 2 to 3, and the second
     cycle from 3 to 4.
@@ -124,7 +121,7 @@ def test_an_opening_with_too_few_idle_steps_is_an_internal_error() -> None:
         alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
-def test_too_few_full_necklaces_are_an_internal_error() -> None:
+def test_too_few_full_necklaces_for_the_idle_steps_are_an_internal_error() -> None:
     begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     message = "the opening leaves 4 idle steps in each dimension, but there are only 2 groups"

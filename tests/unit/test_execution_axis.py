@@ -54,7 +54,7 @@ def test_the_time_of_an_asynchronous_run_equals_the_result_of_the_function_timin
     assert cost.source == "simulated, asynchronous"
 
 
-def test_points_share_an_execution_only_if_synchronous_and_equal_except_for_message_size() -> None:
+def test_points_share_an_execution_only_if_synchronous_and_different_only_in_message_size() -> None:
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 

@@ -128,7 +128,7 @@ def test_points_of_a_grid_that_share_a_schedule_are_adjacent(grid: Grid) -> None
     assert runs == len(set(structures)) == len(group_by_structure(grid.points()))
 
 
-def test_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
+def test_experiment_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
     grid = Grid({
         "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
         "faults": ["none", "2134", "1 node"],

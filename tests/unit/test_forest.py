@@ -19,7 +19,7 @@ from starcast.trees import Forest, forest, model
 from support.meeting import refused, tree_of
 
 
-def test_the_root_may_be_a_label_or_a_rank() -> None:
+def test_the_root_of_a_forest_may_be_a_label_or_a_rank() -> None:
     for construction in ("greedy", "multiple", "recursive-substar"):
         by_label = forest("S5", construction, root="54321")
         by_rank = forest("S5", construction, root=119)
@@ -93,6 +93,7 @@ def test_a_partial_tree_must_be_declared_partial_and_contain_the_parents_of_its_
 
 @given(st.data())
 def test_wrong_hubs_do_not_change_the_result_of_the_verification(data: st.DataObject) -> None:
+    """Hubs only reduce the number of nodes that the verification follows to the root."""
     array = s5("multiple")
     verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
     verify_by_distances(Forest(topology("S5"), array, 0, verify_hubs=verify_hubs))

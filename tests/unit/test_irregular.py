@@ -87,7 +87,7 @@ def test_a_link_from_a_node_to_itself_is_refused() -> None:
     assert refusal.value.hint == "1 is adjacent to 2, 5"
 
 
-def test_the_port_from_a_node_towards_itself_is_0() -> None:
+def test_ports_towards_returns_0_for_a_node_that_is_its_own_parent() -> None:
     t = topology("Grid3x4")
     parents = np.array([0, *range(11)])
     assert ports_towards(t, parents)[:3].tolist() == [0, 1, 2]
@@ -146,7 +146,7 @@ def test_a_plug_in_topology_with_a_defect_is_refused(fault: str) -> None:
         topology("Broken6")
 
 
-def test_a_row_that_uses_a_missing_link_is_a_violation() -> None:
+def test_a_schedule_row_that_uses_a_missing_link_is_a_violation() -> None:
     t = topology("Line301")
     rows = {"step": [1], "sender": [0], "port": [2], "unit": [0]}
     result = simulate(schedule_from_columns({**rows, "receiver": [0]}, t, "broadcast"))
