@@ -12,8 +12,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: `make test` always tests the first n. It is 3, the smallest n for which the tree `shortest-path`
-#: omits nodes.
+#: `make test` runs the first case of each test and one other case. The first n is 3, the smallest n
+#: for which the tree `shortest-path` omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")
 PLACES = [(n, i) for n in SIZES for i in range(n - 1)]

@@ -91,8 +91,8 @@ def name(case: Case) -> str:
     )
 
 
-#: `make test` always tests the first topology. It is S4, because several constructions are equal on
-#: smaller stars.
+#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: several constructions are equal on smaller stars.
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 
 

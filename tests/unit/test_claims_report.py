@@ -105,7 +105,7 @@ def test_a_verdict_on_an_unknown_claim_has_no_report_row(verdicts: tuple[Verdict
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
-# The tests below compare texts of queries. `tests/cli/test_claims.py` executes such queries.
+# The tests below compare the texts of queries. `tests/cli/test_claims.py` executes such queries.
 
 
 def test_strings_in_cypher_queries_are_quoted() -> None:

@@ -131,8 +131,8 @@ def test_cost_tables_in_csv_and_markdown_have_the_same_rows_as_in_json(starcast:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line that describes a source below a table. Table rows refer to the source by
-#: these letters.
+#: The start of a line below a cost table that describes a source. The rows of the table refer to
+#: the source by the letters at this start.
 BELOW = re.compile(r"[a-z]+\) ")
 
 

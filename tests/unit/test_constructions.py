@@ -69,7 +69,8 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: `make test` always tests the first topology. It is S5, because another test always covers S4.
+#: `make test` runs the first case of each test and one other case. The first topology is S5, because
+#: another test always covers S4.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),
     *(f"S{n},{k}" for n in range(2, 8) for k in range(1, n)),

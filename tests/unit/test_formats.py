@@ -243,13 +243,14 @@ def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Sch
     ],
 )
 @pytest.mark.whole
-def test_atlahs_computes_the_time_of_the_asynchronous_model(
+def test_goal_files_replayed_by_the_rules_of_atlahs_take_the_asynchronous_time(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any, time: int
 ) -> None:
-    """The options of ATLAHS are -L 0 -o 0 -g T_s+T_c -G T_c.
+    """The oracle replays GOAL files by the rules of LogGOPSim, the simulator in ATLAHS.
 
-    With these options, ATLAHS computes the times of the asynchronous model for all-port schedules,
-    and for one-port schedules that send single units.
+    The replay corresponds to the options -L 0 -o 0 -g T_s+T_c -G T_c of LogGOPSim. It takes the
+    times of the asynchronous model for all-port schedules, and for one-port schedules that send
+    single units.
     """
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
@@ -257,8 +258,8 @@ def test_atlahs_computes_the_time_of_the_asynchronous_model(
     assert {atlahs.finishing_time(text, 101, 1, seed) for seed in range(2)} == {time}
 
 
-def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
-    """On a shared CPU, packets wait for unrelated packets. The dialect for ATLAHS avoids this."""
+def test_goal_files_replayed_by_the_rules_of_atlahs_take_longer_on_one_shared_cpu() -> None:
+    """On a shared CPU, packets wait for unrelated packets. The dialect for ATLAHS avoids this wait."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 

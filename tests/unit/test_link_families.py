@@ -316,7 +316,7 @@ def test_a_spec_that_looks_like_a_network_spec_belongs_to_no_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The spec of a network is its name with a hyphen and six hexadecimal digits."""
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # open labs of other tests would resolve specs
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:
