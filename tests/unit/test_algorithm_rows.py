@@ -179,7 +179,7 @@ def ports_of(algorithm: str) -> tuple[str, ...]:
     return ("one",) if algorithm in {"hamiltonian-cycle", "one-port"} else ("all",)
 
 
-#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
 #: several algorithms are equal on smaller stars.
 SMALL = (
     *("S4", "S2", "S3"),

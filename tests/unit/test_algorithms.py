@@ -17,7 +17,7 @@ from starcast.trees import forest
 from starcast.trees.construction import CONSTRUCTIONS
 from support.meeting import refused
 
-#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
 #: several algorithms are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4")
 

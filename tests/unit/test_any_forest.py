@@ -13,7 +13,7 @@ from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
-#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
 #: several constructions are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S4,2", "S5,2", "S5,4", "Q3")
 SPLITS = {

@@ -12,7 +12,7 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: `make test` runs the first case of each test and one other case. The first n is 3, the smallest n
+#: `make test` runs the first case of a test and one other case. The first n is 3, the smallest n
 #: for which the tree `shortest-path` omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")

@@ -91,7 +91,7 @@ def name(case: Case) -> str:
     )
 
 
-#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
 #: several constructions are equal on smaller stars.
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 

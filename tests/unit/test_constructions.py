@@ -69,7 +69,7 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: `make test` runs the first case of each test and one other case. The first topology is S5, because
+#: `make test` runs the first case of a test and one other case. The first topology is S5, because
 #: another test always covers S4.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),

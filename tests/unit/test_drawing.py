@@ -18,7 +18,7 @@ from starcast.trees.construction import forest_from_id
 from support.colour_vision import COLOUR_VISION, GREY, smallest_distance
 from support.read_svg import SVG, Picture
 
-#: `make test` runs the first case of each test and one other case. The first topology is S4, because
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
 #: several constructions are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 

@@ -259,7 +259,7 @@ def test_goal_files_replayed_by_the_rules_of_atlahs_take_the_asynchronous_time(
 
 
 def test_goal_files_replayed_by_the_rules_of_atlahs_take_longer_on_one_shared_cpu() -> None:
-    """On a shared CPU, packets wait for unrelated packets. The dialect for ATLAHS avoids this wait."""
+    """On a shared CPU, packets wait for unrelated packets, which the dialect for ATLAHS avoids."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
