@@ -210,11 +210,13 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
 @pytest.mark.whole
 @pytest.mark.parametrize("case", cases("S4", "S4,2", "Q3"), ids=":".join)
 def test_schedules_on_three_topologies_have_the_rows_of_the_oracle(case: Case) -> None:
+    """An oracle lists the rows of a schedule one by one, without the code under test."""
     assert_rows_equal_those_of_the_oracle(case)
 
 
 @pytest.mark.parametrize("case", cases(*SMALL, *LARGE), ids=":".join)
 def test_schedules_on_small_and_large_topologies_have_the_rows_of_the_oracle(case: Case) -> None:
+    """An oracle lists the rows of a schedule one by one, without the code under test."""
     assert_rows_equal_those_of_the_oracle(case)
 
 

@@ -222,6 +222,7 @@ def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> No
 def test_ports_distances_and_translations_of_cayley_graphs_agree_with_their_neighbours(
     graph: CayleyGraph,
 ) -> None:
+    """A translation is an automorphism that maps the first node to a given node."""
     table = graph.table().tolist()
     for port in graph.ports:
         back = graph.neighbours(graph.reverse_port(port))

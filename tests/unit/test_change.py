@@ -30,6 +30,7 @@ def at_identity(n: int, tree: str) -> Forest:
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
 def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tree: str) -> None:
+    """Label change is Definition 3 of Tseng & Sheu 1997. Nodes are permutations."""
     for x in roots(n):
         trees = forest(f"S{n}", "label-change", root=star_graph.label(x), base=tree)
         assert trees_of(trees) == [
@@ -44,6 +45,7 @@ def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tr
 def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
     n: int, i: int, tree: str
 ) -> None:
+    """Dimension change is Definition 4 of Tseng & Sheu 1997."""
     for root in roots(n) if n <= 5 else [star_graph.identity(n)]:
         trees = forest(f"S{n}", "dimension-change", star_graph.label(root), base=tree, i=i)
         relabelled = [

@@ -105,6 +105,7 @@ def test_a_claim_that_is_declared_twice_is_refused(read: ReadClaims) -> None:
 
 
 def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadClaims) -> None:
+    """A conjunction is a claim that consists of other claims."""
     claim = FILE.partition("\n\n")[2]
     whole = '[[claim]]\nid = "{}"\nnumber = "1"\nstatement = "s"\nconjunction = true\n'
     names = ("MINE.X1.a.b", "MINE.X1.c")
@@ -201,6 +202,7 @@ def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
 
 
 def test_optimality_claims_name_their_search_problem() -> None:
+    """Records of this search problem contain the best known values for the subject of the claim."""
     claims = catalogue.claims()
     assert claims["EDT.depth"].record == "edge-disjoint-trees"
     assert claims["SLC.LB-oneport"].record == "one-port-broadcast"

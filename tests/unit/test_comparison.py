@@ -350,6 +350,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
+    """In this test, runs have the same problem if topology, port model and message size agree."""
     comparison = pair(ours, theirs)
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}
@@ -443,6 +444,7 @@ def test_machine_readable_data_has_a_column_per_side_for_each_differing_paramete
 
 
 def test_an_axis_in_the_option_across_always_has_one_column_per_side() -> None:
+    """The option lists axes, such as topology, in which compared runs may differ."""
     comparison = pair(run(10), run(9, topology="S6"), across=["topology"])
     for everything in (False, True):
         listed = (comparison.complete if everything else comparison).data_columns()

@@ -88,6 +88,7 @@ def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
 
 
 def test_several_experiments_are_split_only_by_the_axis_in_the_option_across() -> None:
+    """A compared side is an experiment, or the part of an experiment with one value on the axis."""
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
@@ -145,6 +146,7 @@ def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) 
 
 
 def test_axes_in_the_option_across_change_no_verdict_if_all_runs_have_equal_values() -> None:
+    """The option lists axes, such as topology, in which compared runs may differ."""
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [

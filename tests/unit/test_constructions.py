@@ -152,6 +152,7 @@ def assert_has_its_properties(built: Forest) -> None:
 
 @given(st.sampled_from(cases("S3", "S4", "S5", "S6", "S4,2", "S5,3", "S6,3", "Q5")), st.data())
 def test_changing_the_root_translates_the_trees(case: Case, data: st.DataObject) -> None:
+    """The automorphism that maps the identity to the new root also maps the trees."""
     network = topology(case.spec)
     root = data.draw(st.integers(0, network.nodes - 1))
     at_identity, translated = (forest(network, case.name, root=rank) for rank in (0, root))

@@ -198,6 +198,7 @@ def test_segments_messages_and_ports_of_a_grid_are_resolved_for_each_algorithm(
 
 
 def test_an_omitted_base_and_the_default_base_give_the_same_point() -> None:
+    """The base is the construction whose tree the algorithm `dimension-change` changes."""
     point = {**STARS, "collective": "allgather", "algorithm": "dimension-change"}
     (plain,), (named,) = (Grid({**point, **tree}).points() for tree in ({}, {"base": "greedy"}))
     assert plain == named
