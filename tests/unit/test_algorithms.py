@@ -1,4 +1,4 @@
-"""Every algorithm in the catalogue: declared steps and transmissions, arguments and schedules."""
+"""The algorithms in the catalogue: their arguments, and whether their schedules are as declared."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The benchmark of the query packs covers all their queries; other libraries and engines agree."""
+"""The benchmark of the query packs covers all queries, and other engines give the same results."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""The data files of claims and the registration of checks; errors name the file and the line."""
+"""The data files of claims, and the registration of checks. Errors name the file and the line."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The root command: help texts, exit codes, errors and imports at startup."""
+"""The command `starcast` itself: help texts, exit codes, errors and imports at startup."""
 
 import re
 import subprocess

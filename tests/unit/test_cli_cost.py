@@ -1,4 +1,4 @@
-"""`starcast cost`: tables in several formats, with and without simulation, and optima."""
+"""The command `starcast cost`: its tables in several formats, and optimal numbers of pieces."""
 
 import re
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The commands that draw, and `starcast explore`, without a server."""
+"""The drawing commands and the command `starcast explore`, used without a server."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""`--quiet` and `--verbose`, the command log, and unusual input."""
+"""The options `--quiet` and `--verbose`, the log of commands, and unusual input."""
 
 import json
 from pathlib import Path

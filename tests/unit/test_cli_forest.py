@@ -1,4 +1,4 @@
-"""`starcast forest` and `topology` without a server: output, files and exit codes."""
+"""The commands `starcast forest` and `starcast topology`, used without a server."""
 
 from pathlib import Path
 

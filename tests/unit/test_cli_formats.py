@@ -1,4 +1,4 @@
-"""`starcast ... export`: files, conversions, exit codes and invalid input."""
+"""The export commands, such as `starcast topology export`: their files and exit codes."""
 
 import json
 from pathlib import Path

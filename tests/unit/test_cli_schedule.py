@@ -1,4 +1,4 @@
-"""`starcast schedule`: algorithms, simulations, times and rows; output, remarks, exit codes."""
+"""The commands of `starcast schedule`: their output, remarks and exit codes."""
 
 from pathlib import Path
 from typing import Any

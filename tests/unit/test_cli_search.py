@@ -1,4 +1,4 @@
-"""`starcast search` and `starcast records`: output, files, exit codes and messages."""
+"""The commands `starcast search` and `starcast records`: output, files, exit codes and messages."""
 
 import signal
 import subprocess

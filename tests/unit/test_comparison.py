@@ -1,4 +1,4 @@
-"""Comparison of runs: which runs are matched, the verdicts, and the displayed columns.
+"""Comparison of runs: which runs are matched, which verdicts follow, and which columns are shown.
 
 A side is one of the compared experiments, or the runs of one algorithm in an experiment.
 """

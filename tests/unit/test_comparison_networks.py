@@ -1,4 +1,4 @@
-"""Comparison across topologies: splitting, matching and descriptions; conditions on runs.
+"""Comparison of runs on different topologies, and conditions that select runs.
 
 The option ``across`` names axes, such as topology, in which compared runs may differ.
 """

@@ -1,4 +1,4 @@
-"""Lower bounds on costs from the papers' lemmas and tables, and whether they are attained."""
+"""Lower bounds on costs, compared with the papers' tables and with exhaustive searches."""
 
 from fractions import Fraction
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Costs of executed schedules compared with closed forms: where they agree and differ."""
+"""Simulated costs compared with closed forms: where both agree, and where they differ."""
 
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,4 @@
-"""The papers' cost tables for any topology: rows, costs, order and executions.
-
-FA stands for Fragopoulou & Akl 1993, and NK for Li, Chen, Xiang & Yao 2007.
-"""
+"""The papers' cost tables for any topology: rows, costs, order and executions."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Examples in docstrings."""
+"""Examples in docstrings print the output that they show."""
 
 import doctest
 from importlib import import_module

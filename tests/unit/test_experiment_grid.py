@@ -1,4 +1,4 @@
-"""Experiment points and grids: order, invalid values, stored form, and commands."""
+"""Experiment points and grids: their order, invalid values, stored form and commands."""
 
 import dataclasses
 import shlex

@@ -1,4 +1,4 @@
-"""Greedy schedules and ring schedules on any topology, also executed by the oracle."""
+"""Greedy schedules and ring schedules, executed by the simulator and by an independent oracle."""
 
 import hashlib
 import os
