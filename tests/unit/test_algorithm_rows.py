@@ -1,4 +1,4 @@
-"""Every algorithm of the papers, compared with an oracle that lists its rows one by one."""
+"""The schedules of the papers' algorithms, compared with oracles that list the rows one by one."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -179,8 +179,8 @@ def ports_of(algorithm: str) -> tuple[str, ...]:
     return ("one",) if algorithm in {"hamiltonian-cycle", "one-port"} else ("all",)
 
 
-#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
-#: smaller stars.
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
+#: several algorithms are equal on smaller stars.
 SMALL = (
     *("S4", "S2", "S3"),
     *(f"S{n},{k}" for n in range(2, 5) for k in range(1, n)),
@@ -209,17 +209,19 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
 
 @pytest.mark.whole
 @pytest.mark.parametrize("case", cases("S4", "S4,2", "Q3"), ids=":".join)
-def test_rows_of_small_schedules_equal_those_of_the_oracle(case: Case) -> None:
+def test_schedules_on_three_topologies_have_the_rows_of_the_oracle(case: Case) -> None:
+    """An oracle lists the rows of a schedule one by one, without the code under test."""
     assert_rows_equal_those_of_the_oracle(case)
 
 
 @pytest.mark.parametrize("case", cases(*SMALL, *LARGE), ids=":".join)
-def test_rows_of_small_and_larger_schedules_equal_those_of_the_oracle(case: Case) -> None:
+def test_schedules_on_small_and_large_topologies_have_the_rows_of_the_oracle(case: Case) -> None:
+    """An oracle lists the rows of a schedule one by one, without the code under test."""
     assert_rows_equal_those_of_the_oracle(case)
 
 
 def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
-    """Compare the rows with those of the oracle for some roots and arguments.
+    """Compare the rows of schedules with those of the oracle, for some roots and arguments.
 
     A gather is compared with the reversed scatter.
     """

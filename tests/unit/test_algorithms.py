@@ -1,4 +1,4 @@
-"""Every algorithm in the catalogue: declared steps and transmissions, arguments and schedules."""
+"""The algorithms in the catalogue: their arguments, and whether their schedules are as declared."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from starcast.trees import forest
 from starcast.trees.construction import CONSTRUCTIONS
 from support.meeting import refused
 
-#: `make test` always tests the first topology. It is S4, because several algorithms are equal on
-#: smaller stars.
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
+#: several algorithms are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4")
 
 
@@ -33,12 +33,12 @@ def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_schedules_are_complete_and_match_their_declarations(
+def test_schedules_are_complete_and_match_the_declarations_of_their_algorithms(
     spec: str,
 ) -> None:
     """Each schedule has the declared steps and transmissions.
 
-    Its rows are sorted and use only links of its trees.
+    The rows of a schedule are sorted, and use only links of the schedule's trees.
     """
     for entry, ports in algorithms_with_ports(spec):
         assert_matches_declaration(spec, entry, ports)
@@ -196,7 +196,7 @@ def test_the_repr_of_a_catalogue_entry_shows_its_name_and_source() -> None:
         assert "lambda" not in repr(entry.arguments)
 
 
-def test_the_number_of_segments_or_messages_has_a_default() -> None:
+def test_the_number_of_segments_or_messages_of_an_algorithm_has_a_default() -> None:
     """The default is n-1 for algorithms that need a multiple of n-1 messages, and 1 for others."""
     for entry in algorithms():
         if entry.split_argument is not None and entry.supports(topology("S5")):
@@ -205,7 +205,7 @@ def test_the_number_of_segments_or_messages_has_a_default() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S5,1", "S5,2", "S5,3", "S5,4", "S6,3"])
-def test_packets_of_several_units_occur_only_where_trees_share_links(spec: str) -> None:
+def test_broadcasts_have_packets_of_several_units_only_if_trees_share_links(spec: str) -> None:
     """Along a single tree, every packet has one unit."""
     prefix = "nk-" if "," in spec else ""
     assert not schedule(spec, "broadcast", f"{prefix}greedy", segments=2).packets

@@ -24,7 +24,7 @@ def lines(table: str, topology: str) -> list[str]:
     "table", [allreduce.sizes, pytest.param(allreduce.crossovers, marks=pytest.mark.slow)]
 )
 @EVERY
-def test_the_tables_of_the_page_agree_with_the_runs(
+def test_the_tables_on_the_allreduce_page_agree_with_the_experiment_runs(
     topology: str, table: Callable[[], Iterator[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allreduce, "TOPOLOGIES", (topology,))
@@ -54,7 +54,7 @@ def test_the_algorithm_for_long_vectors_is_faster_from_the_crossover_on(
 
 
 @pytest.mark.parametrize("topology", allreduce.TOPOLOGIES)
-def test_no_time_on_the_page_is_below_its_lower_bound(topology: str) -> None:
+def test_no_time_on_the_allreduce_page_is_below_the_lower_bound(topology: str) -> None:
     *algorithms, bound = ([*row] for row in map(cells_of, lines("sizes", topology)))
     assert bound[0] == ["bound"]
     for name, *times in algorithms:
@@ -73,7 +73,7 @@ def cells_of(line: str) -> list[list[str]]:
     return [cell.replace(" ", "").strip("`").split("/") for cell in cells]
 
 
-def test_the_grid_runs_every_algorithm_in_both_execution_models_on_every_topology() -> None:
+def test_the_allreduce_grid_has_all_algorithms_execution_models_and_vector_lengths() -> None:
     for topology in allreduce.TOPOLOGIES:
         points = allreduce.points(topology)
         found = {(each.algorithm, each.execution, int(each.message_bytes)) for each in points}

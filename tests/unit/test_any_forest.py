@@ -13,8 +13,8 @@ from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
-#: `make test` always tests the first topology. It is S4, because several constructions are equal on
-#: smaller stars.
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
+#: several constructions are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S4,2", "S5,2", "S5,4", "Q3")
 SPLITS = {
     "broadcast": "segments",
@@ -32,8 +32,8 @@ def test_broadcasts_allgathers_scatters_and_gathers_along_every_forest_are_compl
     """The test uses two roots, both port models, and one or three segments or messages.
 
     The number of rows equals the predicted number. A pipeline takes one step per level of the tree,
-    and one more step for each segment after the first. In the one-port model, each step becomes up
-    to one sub-step per port.
+    and one more step for each segment after the first. In the one-port model, each step is divided
+    into at most one sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)
@@ -61,7 +61,7 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "FT4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "reduce-scatter", "allreduce"])
-def test_the_declared_construction_is_none_if_the_schedule_has_no_forest(
+def test_an_algorithm_declares_no_construction_for_a_schedule_without_a_forest(
     spec: str, collective: Collective
 ) -> None:
     """An expanded schedule has no forest, because every source has its own trees."""
@@ -80,6 +80,7 @@ def test_the_declared_construction_is_none_if_the_schedule_has_no_forest(
 def test_broadcasts_along_the_papers_trees_equal_the_papers_broadcasts(
     spec: str, name: str, ports: str
 ) -> None:
+    """The algorithm `forest` takes any trees. Here, the trees are those of Tseng & Sheu 1997."""
     ours = schedule(spec, "broadcast", "forest", ports=ports, base=name, segments=3)
     theirs = schedule(spec, "broadcast", name, ports=ports, segments=3)
     for column, values in ours.columns.present().items():
@@ -90,6 +91,7 @@ def test_broadcasts_along_the_papers_trees_equal_the_papers_broadcasts(
 def test_scatters_along_the_papers_trees_take_as_many_steps_as_the_papers_scatters(
     name: str,
 ) -> None:
+    """The algorithm `forest` is compared with the algorithms of Fragopoulou & Akl 1993."""
     ours = schedule("S5", "scatter", "forest", base=name)
     assert ours.steps == schedule("S5", "scatter", name).steps
 

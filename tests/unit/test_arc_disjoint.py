@@ -58,7 +58,8 @@ def assert_arc_disjoint(built: Forest) -> None:
 def count_existing(network: Topology, root: int) -> int:
     """Return the maximum number of arc-disjoint trees with this root.
 
-    This number is the smallest maximum flow from the root to another node. NetworkX computes it.
+    This number is the smallest of the maximum flows from the root to the other nodes. NetworkX
+    computes these flows.
     """
     graph = nx.DiGraph()
     for port in network.ports:
@@ -70,7 +71,7 @@ def count_existing(network: Topology, root: int) -> int:
 
 
 @given(networks(), st.data())
-def test_any_number_of_trees_up_to_the_maximum_is_built_on_random_networks(
+def test_arc_disjoint_forests_have_the_requested_number_of_trees_up_to_the_maximum(
     network: starcast.Topology, data: st.DataObject
 ) -> None:
     root = data.draw(st.integers(0, network.nodes - 1))
@@ -85,7 +86,7 @@ def test_any_number_of_trees_up_to_the_maximum_is_built_on_random_networks(
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_families_have_the_maximum_number_of_trees_by_default(spec: str) -> None:
+def test_the_default_number_of_arc_disjoint_trees_is_the_maximum(spec: str) -> None:
     network = topology(spec)
     for root in {0, network.nodes - 1}:
         built = forest(network, "arc-disjoint", root)
@@ -114,7 +115,7 @@ def test_a_single_tree_on_a_mesh_has_shortest_paths_and_is_not_higher_than_two_t
 @pytest.mark.parametrize(
     "spec", ["Mesh8x8", "RR60,4,1", pytest.param("RR1000,8,1", marks=pytest.mark.slow)]
 )
-def test_the_trees_are_the_same_without_numba(spec: str) -> None:
+def test_arc_disjoint_trees_are_the_same_with_and_without_numba(spec: str) -> None:
     program = (
         "import sys, hashlib; sys.modules['numba'] = None; import starcast;"
         f"print(hashlib.sha256(starcast.forest('{spec}', 'arc-disjoint', trees=2)"
@@ -125,7 +126,7 @@ def test_the_trees_are_the_same_without_numba(spec: str) -> None:
     assert done.stdout.decode().strip() == expected
 
 
-def test_a_seed_always_gives_the_same_trees() -> None:
+def test_the_same_seed_always_gives_the_same_arc_disjoint_trees() -> None:
     ports = forest("S3", "arc-disjoint", seed=1).parent_port
     assert ports.tolist() == [[0, 3, 3, 2, 2, 3], [0, 2, 2, 3, 3, 2]]
     ports = forest("Mesh2x3", "arc-disjoint").parent_port
@@ -134,7 +135,7 @@ def test_a_seed_always_gives_the_same_trees() -> None:
     assert any(not np.array_equal(one, two) for one, two in pairwise(seeds))
 
 
-def test_ids_contain_only_arguments_that_are_not_defaults() -> None:
+def test_forest_ids_contain_only_arguments_that_are_not_defaults() -> None:
     assert forest("S4", "arc-disjoint").id == "S4:arc-disjoint:1234"
     assert forest("S4", "arc-disjoint", trees=3, seed=0).id == "S4:arc-disjoint:1234"
     chosen = "arc-disjoint(seed=5,trees=2)"
@@ -151,14 +152,16 @@ def test_ids_contain_only_arguments_that_are_not_defaults() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "allgather", "allreduce"])
 @pytest.mark.parametrize("spec", ["S4", "Mesh3x4"])
-def test_collectives_along_the_trees_are_complete(spec: str, collective: str, ports: str) -> None:
+def test_collectives_along_arc_disjoint_trees_are_complete(
+    spec: str, collective: str, ports: str
+) -> None:
     built = schedule(spec, collective, "forest", ports=ports, base="arc-disjoint")
     result = simulate(built)
     assert result.violation is None
     assert result.complete
 
 
-def test_invalid_arguments_are_refused() -> None:
+def test_invalid_arguments_of_the_construction_arc_disjoint_are_refused() -> None:
     with refused("S4 has no node of rank 24"):
         forest("S4", "arc-disjoint", root=24)
     with refused("seed is -1, which is out of range on S4"):
@@ -167,7 +170,9 @@ def test_invalid_arguments_are_refused() -> None:
         forest("S4", "arc-disjoint", trees=0)
 
 
-def test_trees_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arc_disjoint_trees_that_would_take_too_long_to_build_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with refused("9 arc-disjoint trees on 3,628,800 nodes of S10 would take about", exit_code=7):
         forest("S10", "arc-disjoint")
     monkeypatch.setattr(arc_disjoint, "MAX_SECONDS", 0)

@@ -1,4 +1,4 @@
-"""Rules for the source code: order of packages, and unique names."""
+"""Rules for the source code, such as the imports that a package may use, and unique names."""
 
 import ast
 import re
@@ -100,7 +100,7 @@ def test_the_package_diagram_shows_every_package() -> None:
     assert named >= PARTS
 
 
-def test_imports_point_down_in_the_package_diagram() -> None:
+def test_packages_import_only_packages_below_them_in_the_diagram() -> None:
     wrong = []
     for name in NAMES:
         own = part(name)
@@ -136,6 +136,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
 
 
 def test_paper_modules_import_only_mathematics_and_claims_and_are_not_imported() -> None:
+    """No module of starcast imports a module of the folder `papers`."""
     for name in NAMES:
         assert not {module for module in imports(name) if "papers" in module.split(".")[0]}, name
     above = {part for part in PARTS if LINE[part] <= LINE["stores"]} - {"claims"}

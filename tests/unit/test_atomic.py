@@ -71,7 +71,7 @@ def test_a_file_name_may_have_the_maximum_length(tmp_path: Path) -> None:
     assert names(tmp_path) == ["n" * 255]
 
 
-def test_the_mode_of_an_output_file_follows_the_umask(tmp_path: Path) -> None:
+def test_the_mode_of_a_new_output_file_follows_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         with atomic_write(tmp_path / "f"):

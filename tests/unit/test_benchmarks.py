@@ -23,7 +23,7 @@ def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
-def test_the_graph_of_every_library_has_all_links() -> None:
+def test_graphs_built_with_other_libraries_have_the_links_of_the_topology() -> None:
     s4 = topology("S4")
     links = libraries.list_links(s4)
     assert len(links) == s4.links
@@ -64,7 +64,7 @@ def test_the_breadth_first_search_in_numpy_finds_shortest_paths() -> None:
     assert np.array_equal(levels[parents[1:]], levels[1:] - 1)
 
 
-def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -> None:
+def test_the_plain_python_simulator_executes_a_broadcast_and_finds_errors() -> None:
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     rows = [list(row) for row in list_rows(judged)]
     graph = libraries.build_networkx(libraries.list_links(judged.topology))
@@ -102,7 +102,7 @@ def test_every_benchmark_has_a_section_on_the_page() -> None:
 
 
 def test_the_speedup_is_above_1_if_starcast_is_faster_and_below_1_if_it_is_slower() -> None:
-    """The speedup is above 1 if the time is shorter or the rate is higher."""
+    """A shorter time or a higher rate means that starcast is faster."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 
@@ -111,8 +111,8 @@ def record(version: str, **ratios: float) -> report.Record:
     return report.Record(version, "2026-11-23", "a machine", (1.0, 2.0), ratios)
 
 
-def test_the_ratio_file_has_one_record_per_version(tmp_path: Path) -> None:
-    """A second run of a version updates its record.
+def test_the_file_of_benchmark_ratios_has_one_record_per_version(tmp_path: Path) -> None:
+    """A second benchmark run of the same version updates the record of that version.
 
     Comparisons use the record of the previous version.
     """
@@ -129,7 +129,7 @@ def test_the_ratio_file_has_one_record_per_version(tmp_path: Path) -> None:
     assert report.read_records(file) == [first, second]
 
 
-def test_a_ratio_that_is_much_worse_than_before_is_reported() -> None:
+def test_a_speedup_that_is_much_lower_than_in_the_previous_version_is_reported() -> None:
     before = record("1.0", a=2.0, b=2.0, c=2.0)
     now = record("1.1", a=1.0, b=1.5, d=1.0)
     assert report.find_regressions(now, before) == ["a: 1 times as fast, 2 in 1.0 of 2026-11-23"]
@@ -137,7 +137,9 @@ def test_a_ratio_that_is_much_worse_than_before_is_reported() -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"version": "1"}', json.dumps({"load": 1})])
-def test_a_damaged_ratio_file_is_reported_with_the_line_number(tmp_path: Path, line: str) -> None:
+def test_a_damaged_file_of_benchmark_ratios_is_reported_with_the_line_number(
+    tmp_path: Path, line: str
+) -> None:
     file = tmp_path / "ratios.jsonl"
     file.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 1 of .*ratios.jsonl is not a record"):
@@ -166,5 +168,5 @@ def test_the_benchmark_page_shows_measurements_plots_and_worse_ratios(tmp_path: 
     assert picture.read_bytes() == drawn
 
 
-def test_the_ratios_in_the_repository_can_be_read() -> None:
+def test_the_benchmark_ratios_in_the_repository_can_be_read() -> None:
     assert all(each.ratios for each in report.read_records())

@@ -1,4 +1,4 @@
-"""The benchmark of the query packs covers all their queries; other libraries and engines agree."""
+"""The benchmark of the query packs covers all queries, and other engines give the same results."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -42,13 +42,13 @@ def test_each_benchmark_case_has_valid_parameters(name: str) -> None:
         bind(shipped()[name].parameters, place().parameters(case))
 
 
-def test_compared_columns_are_columns_of_the_query() -> None:
+def test_columns_declared_for_comparison_are_columns_of_the_query() -> None:
     for name in sorted(COMPARED):
         assert set(COMPARED[name]) <= {column.name for column in shipped()[name].columns}
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-def test_the_other_libraries_return_the_same_results(name: str) -> None:
+def test_different_libraries_return_the_same_query_results(name: str) -> None:
     """NetworkX, igraph and numpy share only the topology, so each checks the others."""
     for case in CASES[name].values():
         given = bind(shipped()[name].parameters, place().parameters(case))
@@ -79,7 +79,9 @@ def stored(
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_the_engines_return_the_same_results(stored: tuple[Place, list[Any]], name: str) -> None:
+def test_database_engines_and_libraries_return_the_same_query_results(
+    stored: tuple[Place, list[Any]], name: str
+) -> None:
     """DuckDB, Ladybug, numpy and NetworkX share only the rows and the parameters."""
     from benchmarks import packs
 

@@ -127,7 +127,10 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
-    """If it does, verification by blocks finds the same heights and loads as the checkers."""
+    """If the tree spans all nodes, verification by blocks gives the same results as the checkers.
+
+    The heights of the trees and the loads of the links are compared.
+    """
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -163,7 +166,10 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """Potentials need not decrease along this path. The verification follows it node by node."""
+    """On this path, the potentials of the nodes need not decrease towards the root.
+
+    The verification therefore follows the path node by node.
+    """
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
@@ -179,7 +185,7 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) ->
 
 
 @pytest.mark.slow
-def test_ports_match_the_papers_for_ranks_above_32_bits() -> None:
+def test_parent_ports_match_the_papers_for_ranks_above_32_bits() -> None:
     """Ranks in the last blocks of S13 exceed 2^32. The test checks two of these blocks."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
@@ -197,7 +203,7 @@ def test_ports_match_the_papers_for_ranks_above_32_bits() -> None:
 
 
 @pytest.mark.slow
-def test_a_range_of_three_blocks_of_s13_is_verified() -> None:
+def test_a_range_of_three_blocks_of_s13_can_be_verified() -> None:
     source = closed_form("S13", "multiple")
     found = examine_range(source, (source.count - 3, source.count))
     assert sum(found.load) == 3 * factorial(7) * 12
@@ -205,7 +211,7 @@ def test_a_range_of_three_blocks_of_s13_is_verified() -> None:
     assert max(found.largest) <= 18
 
 
-def test_verification_in_ranges_or_processes_gives_the_same_result_as_one_run() -> None:
+def test_verification_by_blocks_in_ranges_or_processes_gives_the_same_result_as_one_run() -> None:
     source = closed_form("S7", "multiple", m=5)
     undivided = verify_blocks(source, jobs=1)
     parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]
@@ -272,7 +278,9 @@ def merged(
     return shards.merge_shards(files, kind, Description, RangeResult)
 
 
-def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) -> None:
+def test_merging_the_shards_of_a_verification_gives_the_results_of_all_tasks(
+    written: list[Path],
+) -> None:
     source = closed_form("S6", "multiple", m=4)
     job, results = merged([written[2], *written[:2]])
     assert (len(results), job.id) == (6, source.id)

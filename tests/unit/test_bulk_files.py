@@ -46,8 +46,8 @@ def written(
         return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), 0, Silent())
 
 
-def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """A header lists the node numbers, then the properties with their types in declared order."""
+def test_headers_of_import_files_follow_the_graph_schema(written: bulk_files.BulkFiles) -> None:
+    """A header lists node numbers first, then properties and their types in declared order."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",
@@ -61,7 +61,7 @@ def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
         assert text.splitlines()[0] == ",".join([ids, *names])
 
 
-def test_files_written_in_one_or_in_several_blocks_have_the_same_values(
+def test_import_files_written_in_one_or_in_several_blocks_have_the_same_values(
     written: bulk_files.BulkFiles, built: list[GraphArtifact], tmp_path: Path
 ) -> None:
     """Only leading zeros differ, because each block pads its numbers to its own width."""
@@ -74,8 +74,10 @@ def test_files_written_in_one_or_in_several_blocks_have_the_same_values(
         assert at_once == in_blocks
 
 
-def test_labels_and_titles_of_a_network_may_differ_in_length(tmp_path: Path) -> None:
-    """The lines of the node file then have different lengths, even within a block."""
+def test_labels_and_titles_of_a_network_in_an_import_file_may_differ_in_length(
+    tmp_path: Path,
+) -> None:
+    """If they do, the lines of the node file have different lengths, even within a block."""
     titles = ["a", 'the "hub", or b', "Zürich\u2028", *map(str, range(40))]
     network = starcast.network([(titles[1], title) for title in titles if title != titles[1]])
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +92,7 @@ def test_labels_and_titles_of_a_network_may_differ_in_length(tmp_path: Path) -> 
     assert len({*keys}) == 1
 
 
-def test_an_empty_text_is_written_differently_from_a_missing_property(
+def test_import_files_distinguish_an_empty_text_from_a_missing_property(
     written: bulk_files.BulkFiles,
 ) -> None:
     """The importer reads ``""`` as an empty text and an empty field as a missing property."""
@@ -101,7 +103,7 @@ def test_an_empty_text_is_written_differently_from_a_missing_property(
     assert '"S4,2",nk-star,4,2,12,' in (written.folder / "topology.csv").read_text()
 
 
-def test_the_summary_counts_rows_and_bytes_and_has_importer_arguments(
+def test_the_summary_of_import_files_counts_rows_and_bytes_and_has_importer_arguments(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """The importer gets one argument for each file."""
@@ -118,7 +120,7 @@ def test_the_summary_counts_rows_and_bytes_and_has_importer_arguments(
 @pytest.mark.parametrize(
     ("specs", "names"), [([], ["store"]), (["S3"], ["link", "node", "store", "topology"])]
 )
-def test_labels_and_relationships_without_rows_have_no_file(
+def test_node_labels_and_relationship_types_without_rows_have_no_import_file(
     specs: list[str], names: list[str], tmp_path: Path
 ) -> None:
     """A header is written with the first rows. The importer refuses a file without a header."""
@@ -129,13 +131,13 @@ def test_labels_and_relationships_without_rows_have_no_file(
     assert written.nodes == 1 + sum(1 + one.content.nodes for one in graphs)
 
 
-def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
+def test_writing_import_files_for_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
     """An artifact must come after the artifacts on which it depends."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(tmp_path, STORE, [graph_artifact(forest("S4", "greedy"))], 0, Silent())
 
 
-def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
+def test_existing_import_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "store.csv").write_text("mine")
     with pytest.raises(FileExistsError):
         bulk_files.write(tmp_path, STORE, [], 0, Silent())
@@ -150,7 +152,7 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
         ("Q7", "edge-disjoint-binomial", ""),
     ],
 )
-def test_the_estimated_bytes_are_a_close_upper_bound(
+def test_the_estimated_size_of_import_files_is_a_close_upper_bound(
     spec: str, trees: str, schedules: str, tmp_path: Path
 ) -> None:
     """The estimate assumes that every number has as many digits as the largest node number."""

@@ -78,7 +78,7 @@ def levels(spec: str) -> tuple[int, ...]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SPECS)
-def test_neighbours_and_distances_equal_those_of_the_definition(spec: str) -> None:
+def test_neighbours_and_distances_in_cayley_graphs_equal_those_of_the_definition(spec: str) -> None:
     graph = topology(spec)
     labels = graph.labels().tolist()
     distances = oracle.search(labels[0], SPECS[spec])
@@ -91,7 +91,8 @@ def test_neighbours_and_distances_equal_those_of_the_definition(spec: str) -> No
         assert graph.rank(label.upper()) == node
 
 
-def test_level_sizes_equal_the_published_numbers() -> None:
+def test_level_sizes_of_cayley_graphs_equal_the_published_numbers() -> None:
+    """A level consists of all nodes at the same distance from a node."""
     published = {
         **{f"P{n}": sizes for n, sizes in PANCAKES.items()},
         **{f"S{n}": sizes for n, sizes in STARS.items()},
@@ -101,7 +102,7 @@ def test_level_sizes_equal_the_published_numbers() -> None:
     assert {spec: levels(spec) for spec in published} == published
 
 
-def test_level_sizes_equal_those_of_generating_functions() -> None:
+def test_level_sizes_of_cayley_graphs_equal_the_coefficients_of_generating_functions() -> None:
     for n in range(3, 12):
         assert levels(f"S{n}") == oracle.star_levels(n)
     for n in range(2, 8):
@@ -113,7 +114,7 @@ def test_level_sizes_equal_those_of_generating_functions() -> None:
         assert levels(spec) == oracle.multiply([rings[side] for side in sides])
 
 
-def test_diameters_and_degrees_equal_the_published_values() -> None:
+def test_diameters_and_degrees_of_cayley_graphs_equal_the_published_values() -> None:
     """The values for modified bubble-sort graphs are from Jerrum 1985.
 
     The values for alternating group graphs AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
@@ -128,7 +129,7 @@ def test_diameters_and_degrees_equal_the_published_values() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SMALL)
-def test_trees_and_collectives_are_valid_on_every_family(spec: str) -> None:
+def test_trees_and_collectives_are_valid_on_every_family_of_cayley_graphs(spec: str) -> None:
     graph = topology(spec)
     assert "breadth-first" in constructions(graph)
     root = graph.nodes - 1
@@ -148,13 +149,13 @@ def test_trees_and_collectives_are_valid_on_every_family(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SMALL)
-def test_a_drawing_of_each_family_shows_all_nodes(spec: str) -> None:
+def test_drawings_of_cayley_graphs_show_all_nodes(spec: str) -> None:
     graph: Topology = topology(spec)
     picture = str(represent(graph, "svg"))
     assert set(re.findall(r">([0-9a-z]+)</text>", picture)) >= set(graph.labels().tolist())
 
 
-def test_a_label_that_is_not_a_node_is_refused() -> None:
+def test_a_label_that_names_no_node_of_a_cayley_graph_is_refused() -> None:
     for spec, label, sentence in (
         ("AG4", "1243", "is an odd permutation"),
         ("BP3", "1a2", "repeats the symbol"),
@@ -218,9 +219,10 @@ def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> No
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
-def test_ports_distances_and_translations_agree_with_the_table_of_neighbours(
+def test_ports_distances_and_translations_of_cayley_graphs_agree_with_their_neighbours(
     graph: CayleyGraph,
 ) -> None:
+    """A translation is an automorphism that maps the first node to a given node."""
     table = graph.table().tolist()
     for port in graph.ports:
         back = graph.neighbours(graph.reverse_port(port))
@@ -232,7 +234,7 @@ def test_ports_distances_and_translations_agree_with_the_table_of_neighbours(
         assert graph.distances(root).tolist() == breadth_first(table, root)
 
 
-def test_invalid_generators_are_refused() -> None:
+def test_invalid_generators_of_cayley_graphs_are_refused() -> None:
     cases: list[Any] = [
         ([], "the number of generators is 0, which is out of range"),
         ([[1]], "the generators have the length 1,"),

@@ -12,8 +12,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from support.meeting import refused, roots, trees_of
 
-#: `make test` always tests the first n. It is 3, the smallest n for which the tree `shortest-path`
-#: omits nodes.
+#: `make test` runs the first case of a test and one other case. The first n is 3, the smallest n
+#: for which the tree `shortest-path` omits nodes.
 SIZES = (3, 2, 4, 5, 6)
 TREES = ("shortest-path", "greedy", "multiple", "recursive-substar", "edge-disjoint")
 PLACES = [(n, i) for n in SIZES for i in range(n - 1)]
@@ -30,6 +30,7 @@ def at_identity(n: int, tree: str) -> Forest:
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
 def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tree: str) -> None:
+    """Label change is Definition 3 of Tseng & Sheu 1997. Nodes are permutations."""
     for x in roots(n):
         trees = forest(f"S{n}", "label-change", root=star_graph.label(x), base=tree)
         assert trees_of(trees) == [
@@ -44,6 +45,7 @@ def test_label_change_to_root_x_maps_each_node_y_to_x_composed_with_y(n: int, tr
 def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
     n: int, i: int, tree: str
 ) -> None:
+    """Dimension change is Definition 4 of Tseng & Sheu 1997."""
     for root in roots(n) if n <= 5 else [star_graph.identity(n)]:
         trees = forest(f"S{n}", "dimension-change", star_graph.label(root), base=tree, i=i)
         relabelled = [
@@ -54,7 +56,7 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_root(
         trees.verify()
 
 
-def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
+def test_label_and_dimension_changes_also_change_the_hub_of_each_tree() -> None:
     """For most nodes of a tree, the parent is closer to the tree's hub than the node itself.
 
     `verify` follows only the other nodes to the root.
@@ -148,7 +150,7 @@ def test_dimension_change_is_refused_on_nk_stars_with_k_from_2_to_n_minus_2() ->
         assert "label-change" in constructions(f"S{n},{k}")
 
 
-def test_the_arguments_of_a_change_are_part_of_the_forest_id() -> None:
+def test_the_arguments_of_label_and_dimension_changes_are_part_of_the_forest_id() -> None:
     assert (
         forest("S4", "label-change", base="greedy", root="4132").id
         == "S4:label-change(base=greedy):4132"
@@ -181,7 +183,7 @@ def test_the_arguments_of_a_change_are_part_of_the_forest_id() -> None:
         ("greedy", {"places": 1}, "has no argument 'places'"),
     ],
 )
-def test_invalid_arguments_are_refused(
+def test_invalid_arguments_of_constructions_are_refused(
     construction: str, arguments: dict[str, Any], message: str
 ) -> None:
     with refused(message):

@@ -91,8 +91,8 @@ def name(case: Case) -> str:
     )
 
 
-#: `make test` always tests the first topology. It is S4, because several constructions are equal on
-#: smaller stars.
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
+#: several constructions are equal on smaller stars.
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 
 
@@ -167,7 +167,9 @@ def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("spec", list(dict.fromkeys(case.spec for case in TINY)))
-def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: str) -> None:
+def test_checkers_measure_the_same_levels_dimensions_and_disjoint_paths_as_brute_force(
+    spec: str,
+) -> None:
     """Brute force follows the path to each node separately."""
     for case in TINY:
         if case.spec == spec:
@@ -306,7 +308,7 @@ def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
 @pytest.mark.parametrize("case", CORRUPTED, ids=name)
 @max_examples(25)
 @given(st.data())
-def test_a_changed_parent_port_is_detected(case: Case, data: st.DataObject) -> None:
+def test_the_checkers_detect_a_changed_parent_port(case: Case, data: st.DataObject) -> None:
     """Either the error names the changed tree, or the load of the old or the new link changes."""
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
@@ -353,7 +355,7 @@ def test_edge_disjoint_trees_with_a_changed_parent_port_are_rejected(
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-def test_every_measurement_rejects_an_invalid_forest() -> None:
+def test_every_measurement_of_the_checkers_rejects_an_invalid_forest() -> None:
     """The forest is invalid because the root of its last tree has a parent."""
     for case in CORRUPTED:
         trees = case.build(few_roots(case.spec)[-1])
@@ -382,7 +384,7 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
 }
 
 
-def test_this_module_covers_every_checker() -> None:
+def test_the_tests_of_the_forest_checkers_cover_every_checker() -> None:
     functions = {
         name
         for name, member in vars(checkers).items()
@@ -418,7 +420,7 @@ def changed(
         (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
-def test_a_rejection_states_the_node_and_the_reason(
+def test_checkers_report_the_node_and_the_reason_for_which_they_reject_a_forest(
     trees: tuple[Any, NDArray[np.uint8], int], node: str, why: str
 ) -> None:
     result = checkers.rooted(*trees)
@@ -444,7 +446,7 @@ def test_the_spanning_checker_reports_a_node_that_is_not_reached() -> None:
     assert result.counterexample == {"tree": 0, "node": label, "why": f"{label} is not in the tree"}
 
 
-def test_counterexamples_locate_the_violation() -> None:
+def test_counterexamples_of_checkers_locate_the_violation() -> None:
     trees = parts(forest("S4", "multiple"))
     deep = checkers.height(*trees, 7).counterexample
     assert deep is not None
@@ -527,7 +529,7 @@ def test_a_shared_link_is_found_on_a_topology_with_more_than_46340_nodes() -> No
     assert "shares the link 150102 - 151102 with" in str(result.counterexample)
 
 
-def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
+def test_checkers_treat_a_port_without_a_link_as_neither_a_branch_nor_a_parent() -> None:
     """The corners of a mesh have two links each. The other ports of a corner have no link."""
     graph = topology("Mesh3x3")
     row = ports_towards(graph, np.array([-1, 0, 1, 0, 3, 2, 3, 6, 5]))
@@ -546,13 +548,13 @@ def test_a_port_without_a_link_is_neither_a_branch_nor_a_parent() -> None:
 
 
 @pytest.mark.parametrize("shape", [(24,), (0, 24), (1, 23), (1, 1, 24)])
-def test_an_array_of_a_wrong_shape_is_refused(shape: tuple[int, ...]) -> None:
+def test_checkers_refuse_an_array_of_a_wrong_shape(shape: tuple[int, ...]) -> None:
     for checker in (checkers.rooted, checkers.spanning, *MEASURES.values()):
         with refused(str(list(shape))):
             checker(topology("S4"), np.zeros(shape, dtype=np.uint8), 0)
 
 
 @pytest.mark.parametrize("root", [-1, 24])
-def test_an_unknown_root_is_refused(root: int) -> None:
+def test_checkers_refuse_an_unknown_root(root: int) -> None:
     with refused(str(root)):
         checkers.rooted(topology("S4"), forest("S4", "greedy").parent_port, root)

@@ -40,7 +40,7 @@ def test_a_claim_applies_to_larger_sizes_unless_it_lists_its_sizes() -> None:
         requested_sizes(lemma5, "quick", ["S2"])
 
 
-def test_a_size_that_exceeds_memory_is_omitted_at_the_deep_level_and_otherwise_refused(
+def test_a_topology_that_exceeds_memory_is_omitted_at_level_deep_and_otherwise_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
@@ -53,7 +53,7 @@ def test_a_size_that_exceeds_memory_is_omitted_at_the_deep_level_and_otherwise_r
         verify.plan_pairs([lemma5], "quick")
 
 
-def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
+def test_the_memory_of_a_check_is_estimated_per_link_or_per_pair_of_nodes() -> None:
     links = Memory(10, power=2)
     assert links.required(topology("S4")) == 24 * 10 * 3**2
     assert Memory(10, power=0, of_pairs=all_pairs).required(topology("S4")) == 24**2 * 10
@@ -62,7 +62,7 @@ def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
     assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
-def test_tasks_group_claims_by_section_and_size_and_are_sorted_by_memory() -> None:
+def test_tasks_group_claims_by_section_and_size_and_are_sorted_by_estimated_memory() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     sections = {claim.section for claim in CLAIMS}
     assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)
@@ -103,7 +103,7 @@ def test_verify_claims_and_check_return_the_same_verdicts() -> None:
         assert verdict == check(verdict.claim, sizes=SIZES)
 
 
-def test_a_conjunction_without_evidence_for_all_its_parts_has_no_verdict() -> None:
+def test_a_claim_of_several_parts_has_no_verdict_if_a_part_lacks_evidence() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
     evidence = verify.run_tasks(tasks, 1, Silent())
     assert [
@@ -119,7 +119,7 @@ def test_a_conjunction_without_evidence_for_all_its_parts_has_no_verdict() -> No
         (MemoryError(), LimitError, "memory was exhausted while verifying TS.L5 on S3"),
     ],
 )
-def test_an_exception_in_a_check_is_reported_with_claim_and_size(
+def test_an_exception_in_a_claim_check_is_reported_with_claim_and_topology(
     raised: Exception,
     error: type[StarcastError],
     message: str,

@@ -1,4 +1,4 @@
-"""The data files of claims and the registration of checks; errors name the file and the line."""
+"""The data files of claims, and the registration of checks. Errors name the file and the line."""
 
 import sys
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def read(tmp_path: Path) -> ReadClaims:
     return read_text
 
 
-def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
+def test_line_breaks_in_the_statement_of_a_claim_are_removed(read: ReadClaims) -> None:
     claim = read(FILE)["MINE.X1"]
     assert (claim.statement, claim.notation, claim.parts) == ("a statement", "A statement.", ())
 
@@ -91,7 +91,7 @@ def test_line_breaks_in_a_statement_are_removed(read: ReadClaims) -> None:
         ("notation", "conjunction = true\nnotation", ":5: claim MINE.X1 is a conjunction, but no"),
     ],
 )  # fmt: skip
-def test_the_error_for_a_malformed_file_names_the_line(
+def test_the_error_for_a_malformed_claims_file_names_the_line(
     old: str, new: str, message: str, read: ReadClaims
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -105,6 +105,7 @@ def test_a_claim_that_is_declared_twice_is_refused(read: ReadClaims) -> None:
 
 
 def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadClaims) -> None:
+    """A conjunction is a claim that consists of other claims."""
     claim = FILE.partition("\n\n")[2]
     whole = '[[claim]]\nid = "{}"\nnumber = "1"\nstatement = "s"\nconjunction = true\n'
     names = ("MINE.X1.a.b", "MINE.X1.c")
@@ -126,7 +127,7 @@ def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadC
         ('quick = ["P4", "P4"], full = ["P4", "P5"]', "P4 P5", "P4 P5"),
     ],
 )
-def test_sizes_are_given_by_a_family_a_list_or_a_list_for_each_level(
+def test_the_sizes_of_a_claim_are_a_family_a_list_or_a_list_for_each_level(
     sizes: str, full: str, deep: str, read: ReadClaims
 ) -> None:
     text = FILE.replace('family = "star", quick = 4, full = 5, deep = 6', sizes)
@@ -201,6 +202,7 @@ def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
 
 
 def test_optimality_claims_name_their_search_problem() -> None:
+    """Records of this search problem contain the best known values for the subject of the claim."""
     claims = catalogue.claims()
     assert claims["EDT.depth"].record == "edge-disjoint-trees"
     assert claims["SLC.LB-oneport"].record == "one-port-broadcast"

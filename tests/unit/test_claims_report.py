@@ -33,7 +33,7 @@ def failed(
 
 
 @pytest.mark.parametrize("sizes", ["", []])
-def test_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
+def test_checking_a_claim_on_an_empty_list_of_topologies_is_refused(sizes: str | list[str]) -> None:
     with pytest.raises(InputError, match="the list of topologies is empty"):
         Lab(Settings.load).check_claims("TS.L5", sizes=sizes, store=False)
 
@@ -53,7 +53,9 @@ def test_evidence_converted_to_json_and_back_keeps_its_values_and_their_order(
             assert list(old.counterexample or ()) == list(new.counterexample or ())
 
 
-def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_html_page_of_claims_is_well_formed_and_self_contained(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     page = report.html(verdicts, {"Ledger": "7 <&>"})
     read = Page(page)
     rows = [row for row in read.find("tr") if row.get("id")]
@@ -68,7 +70,7 @@ def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict
     assert page.count("<script") == 1
 
 
-def test_html_escapes_text_and_converts_inline_markdown() -> None:
+def test_the_html_page_of_claims_escapes_text_and_converts_inline_markdown() -> None:
     assert (
         inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
@@ -76,7 +78,7 @@ def test_html_escapes_text_and_converts_inline_markdown() -> None:
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
-def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
+def test_formulas_of_claims_are_shown_with_subscripts_exponents_and_symbols() -> None:
     """No claim shows plain-text notation such as t_s outside code and column names."""
     assert inline_html("\u03b1_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
         "\u03b1<sub>2</sub>(x) on S<sub>n-1</sub>, <code>t_s</code>, message_bytes,"
@@ -103,14 +105,14 @@ def test_a_verdict_on_an_unknown_claim_has_no_report_row(verdicts: tuple[Verdict
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
-# The tests below compare texts of queries. `tests/cli/test_claims.py` executes such queries.
+# The tests below compare the texts of queries. `tests/cli/test_claims.py` executes such queries.
 
 
-def test_strings_in_queries_are_quoted() -> None:
+def test_strings_in_cypher_queries_are_quoted() -> None:
     assert _literal("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
-def test_only_a_counterexample_with_a_location_has_a_query() -> None:
+def test_only_a_counterexample_with_a_location_has_a_cypher_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
     with pytest.raises(NotFoundError, match="does not name its topology"):
@@ -126,7 +128,7 @@ def test_only_a_counterexample_with_a_location_has_a_query() -> None:
         ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # star graphs have no k in their size
     ],
 )
-def test_the_query_uses_the_topology_of_the_counterexample(
+def test_the_cypher_query_for_a_counterexample_uses_its_topology(
     place: dict[str, int | str], sizes: tuple[str, ...], spec: str
 ) -> None:
     text = to_cypher(failed(place, sizes=sizes))
@@ -134,7 +136,7 @@ def test_the_query_uses_the_topology_of_the_counterexample(
     assert f"(topology:Topology {{spec: '{spec}'}})" in text
 
 
-def test_the_query_names_the_ingest_command_for_the_forest_or_schedule() -> None:
+def test_the_cypher_query_names_the_ingest_command_for_the_forest_or_schedule() -> None:
     tree = to_cypher(failed({"n": 4, "tree": 0}, "S4:multiple:4321"))
     assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in tree
     name = "S4:broadcast:multiple:one:segments=2:1234"

@@ -1,4 +1,4 @@
-"""The root command: help texts, exit codes, errors and imports at startup."""
+"""The command `starcast` itself: help texts, exit codes, errors and imports at startup."""
 
 import re
 import subprocess
@@ -135,7 +135,7 @@ def test_a_full_disk_is_reported_as_one_error(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["query list -f json", "--version"])
-def test_a_closed_pipe_is_not_reported(words: str) -> None:
+def test_a_closed_output_pipe_is_not_reported_as_an_error(words: str) -> None:
     command = [*COMMAND, *words.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

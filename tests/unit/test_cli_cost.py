@@ -1,4 +1,4 @@
-"""`starcast cost`: tables in several formats, with and without simulation, and optima."""
+"""The command `starcast cost`: its tables in several formats, and optimal numbers of pieces."""
 
 import re
 from fractions import Fraction
@@ -23,7 +23,7 @@ def rows_of(starcast: Starcast, line: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starcast) -> None:
+def test_each_row_of_a_cost_table_has_its_cost_gap_and_simulated_cost(starcast: Starcast) -> None:
     words = "S4 --collective broadcast --ports all -m 1000 --t-s 7/2 --t-c 3"
     printed = rows_of(starcast, f"{words}")
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
@@ -60,8 +60,10 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starca
         assert shown["real_pieces"] == (row.real_pieces or None)
 
 
-def test_without_options_all_collectives_and_port_models_are_printed(starcast: Starcast) -> None:
-    """The rows of both port models form one list, sorted by time."""
+def test_without_options_cost_table_prints_all_collectives_and_port_models(
+    starcast: Starcast,
+) -> None:
+    """The rows of one collective in both port models are sorted by time together."""
     printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     rows = [row for row in printed if row["collective"] == "allgather"]
@@ -74,7 +76,7 @@ def test_without_options_all_collectives_and_port_models_are_printed(starcast: S
     assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
 
 
-def test_options_set_segments_messages_copies_and_the_hypercube_for_comparison(
+def test_options_of_cost_table_set_segments_messages_copies_and_the_compared_hypercube(
     starcast: Starcast,
 ) -> None:
     options = "--segments 3 --messages 5 --copies 2 --no-simulate --t-s 1"
@@ -90,7 +92,7 @@ def test_options_set_segments_messages_copies_and_the_hypercube_for_comparison(
     assert cube["steps"] == 2**5
 
 
-def test_option_no_simulate_executes_no_schedule(
+def test_cost_table_executes_no_schedule_with_the_option_no_simulate(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -102,7 +104,10 @@ def test_option_no_simulate_executes_no_schedule(
 
 
 def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: Starcast) -> None:
-    """An alltoall of M messages per pair on S5 has at least 442 M rows. The limit is 500 rows."""
+    """On S5, the smallest alltoall of M messages per pair of nodes has 442 * M rows.
+
+    The limit in this test is 500 rows.
+    """
     words = "S5 --collective alltoall --ports all --messages 4 --max-rows 500"
     result = starcast(f"cost table {words} -f json")
     assert result.code == 0
@@ -117,7 +122,7 @@ def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: S
     ]
 
 
-def test_csv_and_markdown_list_the_same_rows_as_json(starcast: Starcast) -> None:
+def test_cost_tables_in_csv_and_markdown_have_the_same_rows_as_in_json(starcast: Starcast) -> None:
     words = "S6,3 --collective broadcast --no-simulate"
     names = [row["name"] for row in rows_of(starcast, words)]
     written = starcast(f"cost table {words} -f csv").rows
@@ -126,8 +131,8 @@ def test_csv_and_markdown_list_the_same_rows_as_json(starcast: Starcast) -> None
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line that describes a source below a table. Table rows refer to the source by
-#: these letters.
+#: The start of a line below a cost table that describes a source. The rows of the table refer to
+#: the source by the letters at this start.
 BELOW = re.compile(r"[a-z]+\) ")
 
 
@@ -143,7 +148,7 @@ BELOW = re.compile(r"[a-z]+\) ")
         "Q5 --no-simulate",
     ],
 )
-def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
+def test_a_cost_table_fits_on_a_terminal_and_its_rows_refer_to_the_sources_below(
     starcast: Starcast, words: str
 ) -> None:
     result = starcast(f"cost table {words} --collective broadcast")
@@ -170,7 +175,7 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
             assert ("(cited)" in reference) == row["cited"]
 
 
-def test_option_all_shows_all_columns(starcast: Starcast) -> None:
+def test_cost_table_shows_all_columns_with_the_option_all(starcast: Starcast) -> None:
     words = "S4 --collective broadcast"
 
     def head(option: str) -> list[str]:
@@ -196,7 +201,9 @@ def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: St
     assert row["note"].startswith("one step too many")
 
 
-def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> None:
+def test_cost_table_writes_one_latex_table_per_collective_and_port_model(
+    starcast: Starcast,
+) -> None:
     words = "S4 --no-simulate"
     result = starcast(f"cost table {words} -f latex-wide")
     assert (result.code, result.err) == (0, "")

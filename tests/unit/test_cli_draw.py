@@ -1,4 +1,4 @@
-"""The commands that draw, and `starcast explore`, without a server."""
+"""The drawing commands and the command `starcast explore`, used without a server."""
 
 import base64
 import json
@@ -82,7 +82,7 @@ def test_labels_on_an_explorer_page_can_use_symbols_from_0(starcast: Starcast) -
 
 
 @pytest.mark.slow
-def test_a_page_with_too_many_rows_is_refused_and_not_written(starcast: Starcast) -> None:
+def test_an_explorer_page_with_too_many_rows_is_refused_and_not_written(starcast: Starcast) -> None:
     line = "explore S8 --schedule 'broadcast:multiple(segments=99)' --out page.html"
     assert "rows, but a page shows" in refused(starcast(line), 7)[0]
     assert not Path("page.html").exists()

@@ -1,4 +1,4 @@
-"""`--quiet` and `--verbose`, the command log, and unusual input."""
+"""The options `--quiet` and `--verbose`, the log of commands, and unusual input."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_the_error_for_a_misplaced_global_option_states_only_the_correct_positio
     assert "No such option: --hom " in starcast("experiment show --hom x mine").err
 
 
-def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
+def test_the_option_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
     for words in ("-v config", "config --verbose", "config -vv"):
         result = starcast(words)
         assert result.code == 0
@@ -103,7 +103,7 @@ def test_help_and_version_are_not_logged(starcast: Starcast, log_file: Path) -> 
     assert entries(log_file) == []
 
 
-def test_the_log_level_is_a_setting(
+def test_the_setting_log_level_determines_which_events_are_logged(
     starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for level in ("off", "error"):
@@ -132,7 +132,9 @@ def test_invalid_settings_do_not_affect_commands_that_use_no_settings(
 
 
 @pytest.mark.parametrize("word", ["S" * 5_000, "\x1b[31mS5", "S5\nS6"])
-def test_messages_quote_invalid_input_escaped_and_shortened(starcast: Starcast, word: str) -> None:
+def test_error_messages_escape_and_shorten_the_invalid_input_that_they_quote(
+    starcast: Starcast, word: str
+) -> None:
     for words in (
         ("topology", "show", word),
         ("forest", "show", word, "greedy"),

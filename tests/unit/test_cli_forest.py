@@ -1,4 +1,4 @@
-"""`starcast forest` and `topology` without a server: output, files and exit codes."""
+"""The commands `starcast forest` and `starcast topology`, used without a server."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from support.fix_cli import Result, Starcast, printed, refused
 pytestmark = pytest.mark.usefixtures("alone")
 
 
-def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
+def test_forest_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
     result = starcast("forest build S5 multiple --root 54321 --out forest.npz -f json")
     assert result.err == ""
     size = Path("forest.npz").stat().st_size
@@ -37,7 +37,9 @@ def test_construction_arguments_can_be_options_or_in_parentheses(starcast: Starc
         assert Forest.open("f.npz").id == row["id"] == "S5:dimension-change(base=greedy,i=2):12345"
 
 
-def test_a_file_and_its_construction_give_the_same_verification_result(starcast: Starcast) -> None:
+def test_a_forest_file_and_its_construction_give_the_same_verification_result(
+    starcast: Starcast,
+) -> None:
     starcast("forest build S5 perfectly-balanced --out f.npz")
     for words in ("f.npz", "S5 perfectly-balanced"):
         result = starcast(f"forest verify {words} -f json")
@@ -78,7 +80,7 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
     assert shown["levels"] == [np.trim_zeros(row, "b").tolist() for row in profile]
 
 
-def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
+def test_forest_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
     """The heights on S3 are 5 and 4, although Lemma 5 of Tseng & Sheu 1997 states 5 for both."""
     result = starcast("forest show S3 multiple -f csv")
     rows = {row["property"]: row for row in result.rows}
@@ -88,7 +90,7 @@ def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
+def test_forest_show_accepts_every_construction(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
         values = {"base": constructions(spec)[-1], "i": 1}
         needed = [each.name for each in CONSTRUCTIONS[name].arguments if each.default is None]
@@ -97,7 +99,7 @@ def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
         assert shown["trees"] >= 1
 
 
-def test_a_file_and_its_construction_are_shown_in_the_same_way(starcast: Starcast) -> None:
+def test_forest_show_prints_the_same_for_a_file_as_for_its_construction(starcast: Starcast) -> None:
     words = "S4 label-change --base multiple --root 4132"
     starcast(f"forest build {words} --out f.npz")
     built = starcast(f"forest show {words}")
@@ -105,8 +107,8 @@ def test_a_file_and_its_construction_are_shown_in_the_same_way(starcast: Starcas
     assert starcast("forest show f.npz") == built
 
 
-def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
-    """The command tries to read the stores, and fails because no server is running."""
+def test_commands_that_show_stored_artifacts_fail_without_a_server(starcast: Starcast) -> None:
+    """Forest ids without a construction, `--stored` and `--verify` refer to the stores."""
     assert "127.0.0.1:1" in refused(starcast("forest show S5:multiple:12345"), 4)[0]
     zeros = starcast("forest show S5:multiple:12345 --labels 0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (
@@ -161,7 +163,7 @@ def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     ]
 
 
-def test_a_wrong_construction_name_in_a_file_fails_verify_and_causes_a_warning_in_show_and_draw(
+def test_a_forest_file_with_a_wrong_construction_name_fails_verify_but_show_and_draw_only_warn(
     starcast: Starcast,
 ) -> None:
     greedy = forest("S4", "greedy")
@@ -186,7 +188,7 @@ def test_a_wrong_construction_name_in_a_file_fails_verify_and_causes_a_warning_i
         ("nk-greedy", {}, "not defined"),
     ],
 )
-def test_the_error_says_how_a_file_differs_from_its_construction(
+def test_the_error_of_forest_verify_says_how_a_file_differs_from_its_construction(
     starcast: Starcast, name: str, arguments: dict[str, str | int], difference: str
 ) -> None:
     greedy = forest("S4", "greedy")
@@ -195,7 +197,7 @@ def test_the_error_says_how_a_file_differs_from_its_construction(
     assert difference in error
 
 
-def test_a_file_that_names_an_unknown_construction_is_accepted(starcast: Starcast) -> None:
+def test_a_forest_file_that_names_an_unknown_construction_is_accepted(starcast: Starcast) -> None:
     greedy = forest("S4", "greedy")
     for name in ("mine", "array"):
         Forest(greedy.topology, greedy.parent_port, construction=name).save("f.npz")

@@ -1,4 +1,4 @@
-"""`starcast ... export`: files, conversions, exit codes and invalid input."""
+"""The export commands, such as `starcast topology export`: their files and exit codes."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> 
     assert len(pl.read_parquet("rows.parquet")) == len(built)
 
 
-def test_a_schedule_file_is_converted(starcast: Starcast) -> None:
+def test_a_schedule_file_can_be_converted_to_another_format(starcast: Starcast) -> None:
     starcast(f"{MULTIPLE} --to goal --out mine.goal")
     command = "schedule export S4 broadcast mine.goal"
     listed = starcast(f"{command} --to csv").rows

@@ -42,7 +42,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 @pytest.mark.parametrize("output", list(Format))
-def test_ids_are_not_interpreted_as_markup(
+def test_printed_ids_are_not_interpreted_as_markup(
     output: Format, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Rich would interpret `:one:` as an emoji and `[4]` as a style."""
@@ -123,7 +123,9 @@ def test_mandatory_columns_of_a_table_in_a_file_may_have_any_width(
     assert f"{long}   two words" in capsys.readouterr().out
 
 
-def test_control_characters_of_stored_texts_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_stored_texts_are_escaped_when_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     emit([{"error": "\x1b[31mred\nline"}], ["error"])
     printed = capsys.readouterr().out
     assert "\\x1b[31mred\\nline" in printed
@@ -172,9 +174,7 @@ def test_short_and_ended_tasks_print_no_progress_and_unused_reporters_are_freed(
 
 
 @pytest.mark.parametrize("late", [0, 60])
-def test_only_a_long_computation_reports_progress_to_the_current_reporter(
-    late: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_long_computations_report_progress(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starcast.support.progress.LATE", late)
     recorder = Recorder()
     path = network([(0, 1), (1, 2), (2, 3)], name="path", capacities=[1, 2, 1])

@@ -1,4 +1,4 @@
-"""`starcast schedule`: algorithms, simulations, times and rows; output, remarks, exit codes."""
+"""The commands of `starcast schedule`: their output, remarks and exit codes."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
         ("S4,2 allgather nk-greedy", "", {}),
     ],
 )
-def test_simulate_prints_the_results_of_the_simulation(
+def test_schedule_simulate_prints_the_results_of_the_simulation(
     starcast: Starcast, words: str, options: str, arguments: dict[str, Any]
 ) -> None:
     found = printed(starcast(f"schedule simulate {words} {options} --format json"))
@@ -76,15 +76,17 @@ def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None
     assert "node 1234 is the root and dead from the start" in at_root.err
 
 
-def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
+def test_schedule_profile_prints_a_row_for_each_step(starcast: Starcast) -> None:
     found = printed(starcast("schedule profile S4 alltoall exact --format json"))
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
     assert [row["links_used"] for row in found] == result.links_used.tolist()
 
 
-def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """The file may be CSV, GOAL or MSCCL XML. `import` accepts a file with any name."""
+def test_a_schedule_file_can_be_given_instead_of_an_algorithm(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    """The file may be CSV, GOAL or MSCCL XML. `schedule import` accepts any file name."""
     options = "--segments 2"
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = f"schedule export S4 broadcast multiple {options} --to {form} --out {file}"

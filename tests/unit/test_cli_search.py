@@ -1,4 +1,4 @@
-"""`starcast search` and `starcast records`: output, files, exit codes and messages."""
+"""The commands `starcast search` and `starcast records`: output, files, exit codes and messages."""
 
 import signal
 import subprocess
@@ -39,7 +39,7 @@ def test_a_search_prints_and_saves_its_record(starcast: Starcast, home: Path) ->
 
 
 @pytest.mark.parametrize("option", ["--seed", "--congestion"])
-def test_a_number_that_no_record_can_contain_is_refused(
+def test_a_search_option_with_a_number_too_large_for_records_is_refused(
     option: str, starcast: Starcast, home: Path
 ) -> None:
     result = starcast(f"search congestion-trees Q3 {option} 2147483648")

@@ -66,7 +66,7 @@ def test_the_error_for_a_port_in_use_names_the_port(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "127.0..1"])
-def test_an_address_of_another_machine_is_refused(starcast: Starcast, host: str) -> None:
+def test_serve_refuses_an_address_of_another_machine(starcast: Starcast, host: str) -> None:
     error, _ = refused(starcast(f"serve --host {host} --port 0"), 2)
     assert f"'{host}' is not an address of this machine" in error
 
@@ -76,7 +76,7 @@ def test_a_host_that_other_machines_can_reach_causes_a_warning(tmp_path: Path) -
         assert "other machines can reach this server" in line
 
 
-def test_a_missing_library_is_reported_with_the_install_command(
+def test_serve_reports_a_missing_library_with_the_install_command(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "uvicorn"]:

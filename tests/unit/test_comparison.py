@@ -1,4 +1,4 @@
-"""Comparison of runs: which runs are matched, the verdicts, and the displayed columns.
+"""Comparison of runs: which runs are matched, which verdicts follow, and which columns are shown.
 
 A side is one of the compared experiments, or the runs of one algorithm in an experiment.
 """
@@ -77,7 +77,7 @@ def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
 
 
-def test_a_row_with_a_single_run_is_not_comparable() -> None:
+def test_a_comparison_row_with_a_single_run_is_not_comparable() -> None:
     """Only side c has a run for message size 2.
 
     The note on the missing baseline run appears once.
@@ -285,7 +285,7 @@ def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
     assert [row["verdict"] for row in comparison.complete.rows()] == [SAME, SAME]
 
 
-def test_equal_columns_are_omitted_by_default() -> None:
+def test_comparisons_omit_columns_with_equal_values_by_default() -> None:
     comparison = pair(
         [run(10, segments=1), run(9, segments=2)],
         [run(7, segments=1, algorithm="greedy"), run(8, segments=2, algorithm="greedy")],
@@ -350,6 +350,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
+    """In this test, runs have the same problem if topology, port model and message size agree."""
     comparison = pair(ours, theirs)
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}
@@ -389,7 +390,7 @@ def sizes_by(comparison: Comparison, column: str) -> list[Fraction]:
     return [row["message_bytes"] for row in comparison.sorted_by(column).rows()]
 
 
-def test_rows_are_sorted_by_a_column_with_empty_cells_last() -> None:
+def test_comparison_rows_are_sorted_by_a_column_with_empty_cells_last() -> None:
     comparison = pair(
         [run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))],
         [run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))],
@@ -401,7 +402,7 @@ def test_rows_are_sorted_by_a_column_with_empty_cells_last() -> None:
     assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
-def test_sorting_by_a_quantity_uses_the_smallest_value_in_each_row() -> None:
+def test_sorting_comparison_rows_by_a_quantity_uses_the_smallest_value_in_each_row() -> None:
     times = {
         "greedy": {1: 30, 2: 10, 4: 20},
         "multiple": {1: 31, 2: 20, 4: 7},
@@ -443,6 +444,7 @@ def test_machine_readable_data_has_a_column_per_side_for_each_differing_paramete
 
 
 def test_an_axis_in_the_option_across_always_has_one_column_per_side() -> None:
+    """The option lists axes, such as topology, in which compared runs may differ."""
     comparison = pair(run(10), run(9, topology="S6"), across=["topology"])
     for everything in (False, True):
         listed = (comparison.complete if everything else comparison).data_columns()
@@ -452,7 +454,7 @@ def test_an_axis_in_the_option_across_always_has_one_column_per_side() -> None:
     assert cells(comparison.rows(), "nodes_a", "degree_a", "links_b") == [(120, 4, 1800)]
 
 
-def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
+def test_comparison_rows_can_be_sorted_by_a_column_with_numbers_and_texts() -> None:
     ours, theirs = (
         [run(10, message_bytes=Fraction(m), segments=p) for m, p in enumerate(pieces)]
         for pieces in ((3, 2), (3, 9))
@@ -461,7 +463,7 @@ def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
     assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
-def test_the_error_for_an_unknown_column_lists_the_known_names() -> None:
+def test_the_error_for_an_unknown_comparison_column_lists_the_known_names() -> None:
     with pytest.raises(InputError, match="'speed' is not a column") as refused:
         pair(run(10), run(5)).sorted_by("-speed")
     assert "time_a" in refused.value.hint
@@ -485,7 +487,7 @@ def test_a_single_experiment_is_split_by_algorithm_base_tree_and_copies() -> Non
     assert row["copies"] == "1 | 2 | 1 | 1 | 1"
 
 
-def test_a_parameter_that_no_run_has_is_not_shown() -> None:
+def test_a_comparison_omits_parameters_that_no_run_has() -> None:
     shared = pair(run(10), run(5)).shared_parameters()
     assert not {"copies", "base", "faults", "seed"} & set(shared)
     ours, theirs = (run(time, copies=2, base="greedy") for time in (10, 5))
@@ -493,7 +495,7 @@ def test_a_parameter_that_no_run_has_is_not_shown() -> None:
     assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 
-def test_rows_do_not_multiply_if_one_run_matches_several_runs_of_each_side() -> None:
+def test_comparison_rows_do_not_multiply_if_one_run_matches_several_runs_of_each_side() -> None:
     """One run of the baseline and four runs of each of three sides give four rows, not 64."""
     others = [
         [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]

@@ -1,4 +1,4 @@
-"""Comparison across topologies: splitting, matching and descriptions; conditions on runs.
+"""Comparison of runs on different topologies, and conditions that select runs.
 
 The option ``across`` names axes, such as topology, in which compared runs may differ.
 """
@@ -88,6 +88,7 @@ def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
 
 
 def test_several_experiments_are_split_only_by_the_axis_in_the_option_across() -> None:
+    """A compared side is an experiment, or the part of an experiment with one value on the axis."""
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
@@ -145,6 +146,7 @@ def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) 
 
 
 def test_axes_in_the_option_across_change_no_verdict_if_all_runs_have_equal_values() -> None:
+    """The option lists axes, such as topology, in which compared runs may differ."""
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [
@@ -202,7 +204,7 @@ def test_curves_of_one_algorithm_on_one_topology_are_labelled_by_experiment() ->
     ]
 
 
-def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None:
+def test_each_line_of_a_stacked_comparison_table_shows_the_parameters_that_differ() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -221,7 +223,7 @@ def test_each_line_of_a_stacked_table_shows_the_parameters_that_differ() -> None
     assert layout.parameters == 1
 
 
-def test_a_brief_table_omits_only_the_absolute_change() -> None:
+def test_a_brief_comparison_table_omits_only_the_absolute_change() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
         full, brief = (lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True))
@@ -230,7 +232,7 @@ def test_a_brief_table_omits_only_the_absolute_change() -> None:
     assert "change" in lay_out(comparison.complete, brief=True).columns
 
 
-def test_short_names_omit_the_experiment_if_all_sides_belong_to_it() -> None:
+def test_short_names_of_compared_sides_omit_the_experiment_if_all_sides_belong_to_it() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
     assert comparison.with_short_names().sides[0].name == "Q7 binomial"
@@ -242,7 +244,7 @@ def test_short_names_omit_the_experiment_if_all_sides_belong_to_it() -> None:
     )
 
 
-def test_the_header_does_not_repeat_parameters_that_are_in_the_side_names() -> None:
+def test_the_header_of_a_comparison_does_not_repeat_parameters_in_the_side_names() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert not {"topology", "algorithm"} & comparison.shared_parameters().keys()
     assert names_contain((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
@@ -284,7 +286,7 @@ def test_values_in_conditions_are_converted_to_a_canonical_form(
     assert read_conditions([condition]) == {axis: frozenset({text})}
 
 
-def test_a_malformed_condition_is_refused() -> None:
+def test_malformed_conditions_on_runs_are_refused() -> None:
     malformed = "topology topology= =S5 speed=3 message_bytes=much segments=2.5 topology=Y5"
     for condition in malformed.split():
         with pytest.raises(InputError):

@@ -74,7 +74,7 @@ def shown(comparison: Comparison) -> Page:
     return Page(presentation.render_file(comparison, profiles(comparison)))
 
 
-def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None:
+def test_the_comparison_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None:
     comparison = three()
     text = presentation.render_file(comparison, profiles(comparison))
     read = Page(text)
@@ -91,7 +91,7 @@ def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_commands(
+def test_the_comparison_page_shows_all_rows_and_the_experiments_with_their_commands(
     everything: bool,
 ) -> None:
     comparison = three().complete if everything else three()
@@ -109,7 +109,7 @@ def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_command
         assert all(command in read.text for command in (each.repeat, *each.commands))
 
 
-def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
+def test_a_comparison_as_json_contains_all_rows_crossovers_and_curves() -> None:
     comparison = three()
     described = presentation.describe(comparison, profiles(comparison))
     json.dumps(described)
@@ -126,7 +126,7 @@ def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
         assert time == pytest.approx(min(1000 + 2 * m, 1300 + m), rel=1e-4)
 
 
-def test_the_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -> None:
+def test_the_comparison_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -> None:
     comparison = three()
     read = shown(comparison)
     labels = ["edge-disjoint", "multiple", "recursive-substar"]
@@ -156,7 +156,7 @@ def test_many_compared_experiments_are_shown_one_per_line() -> None:
     assert block[1][-2] == "▲ worse"
 
 
-def test_only_the_best_value_of_a_row_is_bold() -> None:
+def test_only_the_best_value_of_a_comparison_row_is_bold() -> None:
     comparison = three()
     text = presentation.render_file(comparison, {})
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
@@ -166,7 +166,7 @@ def test_only_the_best_value_of_a_row_is_bold() -> None:
     assert len(best) == 8
 
 
-def test_the_page_states_why_rows_are_not_comparable() -> None:
+def test_the_comparison_page_states_why_rows_are_not_comparable() -> None:
     sides = [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
     text = shown(compare(sides)).text
     assert "different ports (all, one) (4 rows)" in text
@@ -174,7 +174,7 @@ def test_the_page_states_why_rows_are_not_comparable() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
+def test_the_comparison_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
     comparison = compare([
         side("a", along(10, 2, SIZES, segments=1, message_units=3)
              + along(11, 2, SIZES, segments=4, message_units=12)),
@@ -186,7 +186,7 @@ def test_the_page_states_the_pairing_rule_and_suggests_another_rule() -> None:
     assert "8 of 12 rows have no partner; if runs are paired by segments, 0 have none." in page
 
 
-def test_the_page_lists_why_rows_are_not_comparable_and_collapses_rare_reasons() -> None:
+def test_the_comparison_page_collapses_rare_reasons_why_rows_are_not_comparable() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -202,7 +202,7 @@ def test_the_page_lists_why_rows_are_not_comparable_and_collapses_rare_reasons()
     assert f"{len(reasons) - 12} more reasons" in on_demand
 
 
-def test_the_summary_counts_the_verdicts_of_all_rows() -> None:
+def test_the_summary_of_a_comparison_counts_the_verdicts_of_all_rows() -> None:
     comparison = three()
     rows = comparison.complete.rows()
     for place, counted in enumerate(presentation.summarize(comparison)):
@@ -228,7 +228,7 @@ def test_each_version_that_computed_runs_is_listed_once_with_its_runs_and_dates(
         assert str(word) in text
 
 
-def test_texts_given_by_users_are_escaped() -> None:
+def test_texts_given_by_users_are_escaped_on_the_comparison_page() -> None:
     """Titles, commands and algorithm names are checked."""
     nasty = '</script><script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
@@ -244,13 +244,13 @@ def test_a_comparison_of_failed_runs_has_a_page() -> None:
         assert "not comparable" in shown(compare([side("a", failed), side("b", other)])).text
 
 
-def test_a_page_without_differences_says_that_all_rows_are_the_same() -> None:
+def test_a_comparison_page_without_differences_says_that_all_rows_are_the_same() -> None:
     runs = along(10, 2, SIZES)
     text = shown(compare([side("a", runs), side("a", runs)])).text
     assert "Nothing differs: all 4 rows are the same" in text
 
 
-def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network() -> None:
+def test_a_comparison_page_across_topologies_states_the_size_and_bound_of_each_network() -> None:
     comparison = across()
     read = shown(comparison)
     assert "on networks of different size, so each change compares different networks" in read.text
@@ -282,7 +282,7 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
     assert "60 of 99 rows" in shown_in_notebook
 
 
-def test_the_page_title_names_up_to_three_sides_or_states_the_number_of_sides() -> None:
+def test_the_title_of_a_comparison_page_names_up_to_three_sides_or_states_their_number() -> None:
     assert presentation.title_of(across()) == "sweep: 4 sides compared"
     assert presentation.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"
@@ -327,7 +327,7 @@ def marks(axes: Axes, gid: str) -> list[tuple[Any, ...]]:
     return [tuple(point) for point in line.get_xydata()]  # type: ignore[arg-type, union-attr]
 
 
-def test_marks_in_a_plot_are_at_the_stored_times_and_at_the_crossovers() -> None:
+def test_points_are_marked_in_a_plot_at_the_stored_times_and_at_the_crossovers() -> None:
     comparison = three()
     axes = drawn(comparison)
     assert marks(axes, "multiple") == [(16, 1032), (256, 1512), (4096, 5396), (65536, 66836)]
@@ -377,7 +377,7 @@ def test_colours_of_curves_and_trees_differ_with_every_kind_of_colour_blindness(
     assert all(smallest_distance(colours, vision) > 7 for vision in COLOUR_VISION.values())
 
 
-def test_every_curve_has_its_own_style() -> None:
+def test_every_curve_of_a_plot_has_its_own_style() -> None:
     styles = plots.make_styles(f"algorithm {place}" for place in range(40))
     assert len({json.dumps(style) for style in styles.values()}) == len(styles) == 40
 
@@ -400,7 +400,7 @@ def test_all_plots_are_written_to_one_reproducible_file(suffix: str) -> None:
         assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are drawn as paths
 
 
-def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:
+def test_a_plot_is_as_wide_as_a_text_column_and_its_title_describes_the_runs() -> None:
     comparison = three()
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)

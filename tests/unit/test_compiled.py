@@ -38,7 +38,7 @@ def run(*arguments: str, **variables: str) -> list[str]:
     return (done.stdout + done.stderr).splitlines()
 
 
-def test_only_the_first_process_compiles_and_announces_the_compilation(
+def test_only_the_first_process_compiles_with_numba_and_announces_the_compilation(
     tmp_path: Path,
 ) -> None:
     program = tmp_path / "program.py"
@@ -55,7 +55,7 @@ def test_only_the_compilation_of_starcast_functions_is_announced() -> None:
     assert run("-c", program) == ["42", "21"]
 
 
-def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
+def test_the_announcement_of_a_compilation_says_if_the_result_cannot_be_cached() -> None:
     """A program passed by `python -c` has no file, and therefore no folder for the cache."""
     first, *values = run("-c", PROGRAM)
     assert values == ["42", "21"]

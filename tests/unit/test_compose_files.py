@@ -31,13 +31,13 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::?-([^}]*))?\}")
 SECRET = re.compile(r"\$\{SECRETS:\?run 'make secrets' first, .+\}/([a-z0-9-]+)")
 
 
-def test_the_example_environment_lists_every_variable_with_its_default() -> None:
+def test_the_example_environment_lists_every_compose_variable_with_its_default() -> None:
     """Every use of a variable has the same default. Only SECRETS is used without a default."""
     secrets = ("SECRETS", "./compose/secrets")
     assert {match.groups() for match in VARIABLE.finditer(CODE)} | {secrets} == VALUES.items()
 
 
-def test_no_variable_is_written_without_braces() -> None:
+def test_no_variable_in_the_compose_file_is_written_without_braces() -> None:
     """`$NAME` would have no default. `$$` is a dollar sign for the shell in the container."""
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
@@ -62,7 +62,7 @@ def test_the_settings_file_named_in_the_image_exists() -> None:
     assert f"touch {named}\n" in DOCKERFILE
 
 
-def test_ports_are_published_on_loopback_only() -> None:
+def test_containers_publish_ports_on_the_loopback_address_only() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert len(ports) == 5
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
@@ -90,7 +90,7 @@ def test_the_memory_limits_of_the_services_add_up_to_the_documented_sum() -> Non
         assert "3.5 GB" in text
 
 
-def test_commands_wait_for_healthy_servers() -> None:
+def test_compose_services_wait_for_healthy_servers() -> None:
     servers = {"neo4j", "postgres"}
     healthy = {"condition": "service_healthy"}
     assert SERVICES["setup"]["depends_on"] == dict.fromkeys(servers, healthy)
@@ -134,7 +134,7 @@ def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> Non
         assert SERVICES["neo4j"]["environment"][f"NEO4J_{variable}"] == value
 
 
-def test_passwords_are_passed_as_files() -> None:
+def test_passwords_are_passed_to_containers_as_files() -> None:
     """No variable contains a password."""
     assert re.findall(r"PASSWORD: ", CODE) == []
     names = {name: SECRET.fullmatch(secret["file"]) for name, secret in PROJECT["secrets"].items()}
@@ -168,7 +168,7 @@ def test_make_secrets_creates_passwords_once_and_sets_the_variable_secrets_in_do
     assert environment == "POSTGRES_PORT=5433\nSECRETS=./compose/secrets\n"
 
 
-def test_each_server_has_its_own_network_and_a_processor_limit() -> None:
+def test_each_compose_server_has_its_own_network_and_a_processor_limit() -> None:
     """Workers run code that clients send, so workers must not reach a database server."""
     clients = {"setup", "explorer", "starcast"}
     members: dict[str, set[str]] = {name: set() for name in PROJECT["networks"]}

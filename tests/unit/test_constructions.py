@@ -1,4 +1,4 @@
-"""Every construction of the papers, compared with an oracle that builds it node by node."""
+"""Constructions of the papers, compared with oracles that build the trees node by node."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -69,7 +69,8 @@ EDGE_DISJOINT = {
     "shortest-path-graph", "edge-disjoint", "perfectly-balanced", "edge-disjoint-binomial"
 }  # fmt: skip
 
-#: `make test` always tests the first topology. It is S5, because another test always covers S4.
+#: `make test` runs the first case of a test and one other case. The first topology is S5, because
+#: another test always covers S4.
 SPECS = (
     *("S5", "S2", "S3", "S4", "S6", "S7"),
     *(f"S{n},{k}" for n in range(2, 8) for k in range(1, n)),
@@ -151,6 +152,7 @@ def assert_has_its_properties(built: Forest) -> None:
 
 @given(st.sampled_from(cases("S3", "S4", "S5", "S6", "S4,2", "S5,3", "S6,3", "Q5")), st.data())
 def test_changing_the_root_translates_the_trees(case: Case, data: st.DataObject) -> None:
+    """The automorphism that maps the identity to the new root also maps the trees."""
     network = topology(case.spec)
     root = data.draw(st.integers(0, network.nodes - 1))
     at_identity, translated = (forest(network, case.name, root=rank) for rank in (0, root))
@@ -163,7 +165,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
-def test_large_trees_at_a_distant_root_have_the_stated_properties(case: Case) -> None:
+def test_large_trees_at_a_distant_root_have_the_known_properties(case: Case) -> None:
     """The oracles are too slow here, so the trees are compared with translations of other trees.
 
     These other trees have the identity as root.
@@ -192,14 +194,14 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
                     forest(spec, name)
 
 
-def test_displacements_of_nodes_follow_the_definition() -> None:
+def test_displacements_of_nodes_in_necklaces_follow_the_definition() -> None:
     """On S_6, several nodes of a necklace can have the same smallest cycle."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]
 
 
-def test_hamiltonian_paths_and_cycles_follow_the_definitions() -> None:
+def test_hamiltonian_paths_and_cycles_of_star_graphs_follow_the_definitions() -> None:
     """The path is that of Ehrlich's Algorithm E, which the oracle executes literally."""
     for n in range(1, 9):
         assert path_word(n).tolist() == allgather_trees.ehrlich(n)

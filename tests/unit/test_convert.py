@@ -45,7 +45,7 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
     return sorted(result)
 
 
-def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
+def test_networkx_finds_the_distances_degrees_and_diameter_of_a_converted_topology() -> None:
     """The port attribute of a link is the port at its end with the lower rank."""
     for network in map(topology, SPECS):
         graph = to_networkx(network)
@@ -63,7 +63,7 @@ def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> N
 
 
 @every_forest
-def test_the_networkx_graph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_networkx_graph_of_a_forest_has_every_tree_edge_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     """The graph of a single tree is an arborescence from the root."""
@@ -113,7 +113,7 @@ def test_the_igraph_graph_of_a_topology_has_all_its_links() -> None:
 
 
 @every_forest
-def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_igraph_graph_of_a_forest_has_every_tree_edge_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     trees = build(spec, construction)
@@ -121,7 +121,7 @@ def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
         assert_same_graph(trees, tree)
 
 
-def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
+def test_the_scipy_matrix_of_a_topology_is_its_adjacency_matrix() -> None:
     for network in map(topology, SPECS):
         matrix = to_scipy(network)
         assert isinstance(matrix, sparse.csr_array)
@@ -153,8 +153,8 @@ Conversion = Callable[..., Any]
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_invalid_input_is_refused(conversion: Conversion) -> None:
-    """The test uses unknown trees, a tree number for a topology, and a corrupted forest."""
+def test_conversions_refuse_unknown_trees_and_corrupted_forests(conversion: Conversion) -> None:
+    """A tree number is also refused if a topology is converted, because only forests have trees."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:

@@ -1,4 +1,4 @@
-"""Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
+"""Costs as exact fractions: closed forms of broadcasts, lower bounds, and simulated costs.
 
 The tests mention pitfalls by their numbers in docs/definitions/tseng-sheu.md.
 """
@@ -38,7 +38,7 @@ def test_negative_times_of_a_machine_are_refused() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("n", "share"), [(2, 1), (3, 2), (4, 1), (4, 5), (5, 3)])
-def test_each_simulated_step_costs_a_start_up_and_its_largest_packet(
+def test_each_simulated_step_costs_a_start_up_and_the_time_of_its_largest_packet(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     """The oracle determines the largest packet of each step."""
@@ -77,7 +77,7 @@ def test_the_best_number_of_segments_of_algorithm_multiple_is_equation_5_rounded
     )
 
 
-def test_on_s2_one_segment_is_best() -> None:
+def test_one_segment_is_best_for_broadcasts_on_s2() -> None:
     """On S2 the real optimum is 0, so the code must not divide by it (tseng-sheu.md, pitfall 7)."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:

@@ -1,4 +1,4 @@
-"""Lower bounds on costs from the papers' lemmas and tables, and whether they are attained."""
+"""Lower bounds on costs, compared with the papers' tables and with exhaustive searches."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -25,12 +25,12 @@ models = st.sampled_from(["all", "one"])
 
 
 def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
-    """Return a lower bound for the test message on the test machine."""
+    """Return a lower bound for a message of `MESSAGE` bytes on the machine `MACHINE`."""
     return costs.lower_bound(as_topology(spec), collective, ports, MESSAGE, MACHINE, **given)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, amounts, amounts, amounts)
-def test_the_bound_on_time_is_the_maximum_of_start_up_time_and_transmission_time(
+def test_the_lower_bound_on_time_is_the_larger_of_start_up_time_and_transmission_time(
     spec: str, collective: str, ports: str, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     result = costs.lower_bound(
@@ -48,7 +48,7 @@ def test_the_bound_on_time_is_the_maximum_of_start_up_time_and_transmission_time
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
-def test_bounds_on_steps_and_transmissions_equal_those_of_the_papers_tables(
+def test_lower_bounds_on_steps_and_transmissions_equal_those_of_the_papers_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
     size = paper_costs.size(spec)
@@ -99,7 +99,7 @@ def informed(
     return after
 
 
-def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
+def test_the_lower_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
     """If messages have almost no bytes, the bound on time is the number of start-ups times T_s."""
     for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):
@@ -110,7 +110,7 @@ def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> No
                     assert result.start_ups == result.time == fewest, collective
 
 
-def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
+def test_the_source_of_a_lower_bound_is_the_paper_that_states_it() -> None:
     for spec, collective, ports, arguments, source in [
         ("S5", "broadcast", "all", {}, "Tseng & Sheu 1997, Lemma 1"),
         ("S5", "allgather", "one", {}, "Tseng & Sheu 1997, Lemma 2"),
@@ -139,7 +139,7 @@ def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
         assert bound(spec, collective, ports, **arguments).source.partition(":")[0] == source
 
 
-def test_invalid_input_is_refused() -> None:
+def test_lower_bounds_refuse_invalid_arguments() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"collective": "reduction"}, "reduction"),
         ({"ports": "both"}, "both"),

@@ -1,4 +1,4 @@
-"""Costs of executed schedules compared with closed forms: where they agree and differ."""
+"""Simulated costs compared with closed forms: where both agree, and where they differ."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -51,7 +51,7 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
+def test_a_closed_form_has_a_note_exactly_if_the_simulated_cost_differs(
     which: tuple[str, str, str],
 ) -> None:
     result = all_of(*which)
@@ -72,7 +72,7 @@ def compared(*which: tuple[str, str, str]) -> Iterator[tuple[Case, costs.Cost, c
         yield case, form, real
 
 
-def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
+def test_edge_disjoint_trees_have_smaller_heights_than_the_paper_assumes() -> None:
     """The paper assumes height D + 4. The height is D + 3 for even n > 2 and D + 2 for odd n."""
     for case, form, real in compared(("broadcast", "edge-disjoint", "all")):
         n = as_topology(case.spec).n
@@ -96,7 +96,7 @@ def test_nk_greedy_sends_n_minus_1_times_the_bytes_that_its_paper_states() -> No
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
 @max_examples(10)
 @given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
-def test_no_execution_is_below_the_lower_bound(
+def test_no_simulated_cost_is_below_the_lower_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     """Times, start-ups, bytes and steps are compared.

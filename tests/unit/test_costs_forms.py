@@ -79,7 +79,9 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_a_schedule_has_the_number_of_units_that_its_cost_assumes(key: tuple[str, str]) -> None:
+def test_a_schedule_has_the_number_of_units_that_its_cost_formula_assumes(
+    key: tuple[str, str],
+) -> None:
     """For scatter, gather and alltoall, a cost formula states the number of units for each node."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
@@ -93,7 +95,7 @@ def test_a_schedule_has_the_number_of_units_that_its_cost_assumes(key: tuple[str
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
-def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
+def test_the_formulas_for_necklace_counts_and_distance_sums_agree_with_enumeration() -> None:
     for n in range(2, 7):
         page = rotation.necklaces(n)
         assert necklace_count(n) == len(page)
@@ -104,7 +106,7 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
+def test_the_formulas_for_tree_heights_agree_with_the_built_trees(n: int) -> None:
     topology = as_topology(f"S{n}")
     for name in single_trees(topology):
         assert pipelines.tree_height(topology, name) == forest(topology, name).height, name

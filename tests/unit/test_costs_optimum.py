@@ -50,7 +50,7 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 @max_examples(15)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
-def test_the_best_integer_number_of_pieces_is_found(
+def test_the_best_number_of_message_pieces_equals_that_found_by_trying_all_numbers(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
     """The test covers closed forms with rounded quotients.
@@ -99,14 +99,14 @@ def test_messages_of_zero_bytes_are_not_split() -> None:
         assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
-def test_the_optimum_for_huge_messages_is_exact() -> None:
-    """For 10^60 bytes the optimum has thirty digits, too many for floats or a search."""
+def test_the_best_number_of_pieces_is_found_for_huge_messages() -> None:
+    """For 10^60 bytes, the optimum has 31 digits, too many for floats or for trying all numbers."""
     topology, m = as_topology("S5"), Fraction(10**60)
     _, integer = costs.optimal_pieces(topology, "broadcast", "greedy", "all", m, UNIT_MACHINE)
     assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
-def test_an_algorithm_that_does_not_split_messages_has_no_optimum() -> None:
+def test_an_algorithm_that_does_not_split_messages_has_no_best_number_of_pieces() -> None:
     for key in [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument]:
         with refused(key[1]):
             costs.optimal_pieces(topology_for(key, 4), *key, "all", Fraction(1), MACHINE)
@@ -128,7 +128,7 @@ def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
     st.integers(1, 400),
     st.integers(1, 7),
 )
-def test_the_best_number_of_pieces_is_found_for_any_pipeline(
+def test_the_best_number_of_pieces_is_found_for_random_pipelines(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
     """The pipelines have random parameters, and the function `price` gives their time for p pieces.

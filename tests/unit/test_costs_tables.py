@@ -1,7 +1,4 @@
-"""The papers' cost tables for any topology: rows, costs, order and executions.
-
-FA stands for Fragopoulou & Akl 1993, and NK for Li, Chen, Xiang & Yao 2007.
-"""
+"""The papers' cost tables for any topology: rows, costs, order and executions."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -72,7 +69,7 @@ def cost_of(result: CostRow) -> costs.Cost:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("ports", PORT_MODELS)
-def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
+def test_a_cost_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
     spec: str, collective: str, ports: str
 ) -> None:
     """Rows without a time come last.
@@ -108,7 +105,7 @@ def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
 @max_examples(10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
-def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
+def test_rows_of_cost_tables_cited_from_papers_have_the_costs_of_the_definitions(
     spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int
 ) -> None:
     topology, machine = as_topology(spec), costs.Machine(start_up, byte)
@@ -159,7 +156,7 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
-def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
+def test_the_hypercube_that_a_cost_table_compares_can_be_chosen(spec: str) -> None:
     """The bounds on Q_k follow Table 5 of Fragopoulou & Akl 1993 for any k.
 
     If Q_k is the topology itself, the table has no second row for Q_k.
@@ -186,7 +183,7 @@ def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_nod
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
-def test_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces() -> None:
+def test_cost_table_rows_have_closed_form_costs_for_the_given_or_optimal_number_of_pieces() -> None:
     asked = problem("S6")
     m = asked.message_bytes
     for share in (None, 5):
@@ -227,8 +224,10 @@ def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_bounds_for_several_copies_are_separate_rows(spec: str, collective: str) -> None:
-    """The table also has the bounds for one copy, under different names."""
+def test_lower_bounds_for_several_copies_are_separate_rows_of_a_cost_table(
+    spec: str, collective: str
+) -> None:
+    """The cost table also has rows with the lower bounds for one copy, under different names."""
     single, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )
@@ -254,7 +253,7 @@ def test_a_paper_is_cited_only_for_costs_that_it_states() -> None:
         assert result.source.startswith(source)
 
 
-def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> None:
+def test_notes_in_a_cost_table_state_how_executions_differ_from_the_closed_form() -> None:
     """If no number of pieces is given, the note says that the optimal number is used."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
@@ -268,7 +267,7 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
     assert "too few by a factor of 4" in printed.note
 
 
-def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:
+def test_a_cost_table_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:
     asked = problem("S5", "alltoall", messages=3)
     result = row(asked, "perfectly-balanced")
     assert result.cost is None
@@ -277,7 +276,7 @@ def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> 
     assert row(replace(asked, messages=8), "perfectly-balanced").cost is not None
 
 
-def test_the_lower_bound_is_a_row_with_gap_1() -> None:
+def test_the_lower_bound_is_a_row_of_a_cost_table_with_gap_1() -> None:
     """Tables 1 and 2 of the paper on (n,k)-stars have this row too."""
     asked = problem("S6,3", "allgather", "one")
     result = row(asked, "lower bound")
@@ -286,7 +285,7 @@ def test_the_lower_bound_is_a_row_with_gap_1() -> None:
     assert result.gap == 1
 
 
-def test_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
+def test_cost_table_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
     free = costs.Machine(Fraction(0), Fraction(0))
     asked = replace(problem("S4", "alltoall", segments=3), machine=free)
     assert {line.gap for line in build_table(asked)} == {None}
@@ -294,7 +293,9 @@ def test_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "Q3"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_executed_rows_have_the_cost_of_the_simulation(spec: str, collective: str) -> None:
+def test_executing_a_cost_table_row_gives_the_cost_of_the_simulation(
+    spec: str, collective: str
+) -> None:
     for ports in PORT_MODELS:
         asked = problem(spec, collective, ports)
         for line in build_table(asked):
@@ -312,7 +313,9 @@ def test_executed_rows_have_the_cost_of_the_simulation(spec: str, collective: st
             assert cost.time >= line.bound.time
 
 
-def test_schedules_with_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executing_a_cost_table_row_builds_no_schedule_with_too_many_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def build(*_: object, **__: object) -> None:
         raise AssertionError("built")
 
@@ -332,7 +335,9 @@ def test_executing_a_row_of_a_cost_table_on_s12_is_refused() -> None:
                 execute_row(asked, line, 10**6)
 
 
-def test_a_row_whose_schedule_breaks_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executing_a_cost_table_row_is_refused_if_its_schedule_breaks_a_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = problem("S4", segments=1)
     result = row(asked, "greedy")
     good = schedule("S4", "broadcast", "greedy", segments=1)
@@ -361,12 +366,12 @@ def test_a_row_whose_schedule_breaks_a_rule_is_refused(monkeypatch: pytest.Monke
         ({"hypercube": 65}, "hypercube"),
     ],
 )
-def test_an_invalid_problem_is_refused(wrong: dict[str, Any], word: str) -> None:
+def test_an_invalid_cost_problem_is_refused(wrong: dict[str, Any], word: str) -> None:
     with refused(word):
         replace(problem(), **wrong)
 
 
-def test_a_topology_can_be_given_by_its_name() -> None:
+def test_the_topology_of_a_cost_problem_can_be_given_by_its_name() -> None:
     asked = CostProblem("S4,2", "broadcast", "all", Fraction(4096), MACHINE)  # type: ignore[arg-type]
     assert asked == problem("S4,2")
     with refused("S13"):

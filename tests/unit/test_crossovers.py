@@ -33,7 +33,7 @@ def greedy(
 
 
 def bent(*points: tuple[int, int], **changes: Any) -> list[Run]:
-    """Return a run of `greedy` for each pair of start-ups and message size m.
+    """Return a run of `greedy` for each pair of a number of start-ups and a message size m.
 
     Each run sends 5m bytes.
     """
@@ -269,7 +269,7 @@ def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
 def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
     """The bound for one copy is max(100, m/4), so it bends at m = 400.
 
-    It is stored for 64 bytes; for 65536 bytes, only the bound for two copies is stored.
+    This bound is stored for 64 bytes. For 65536 bytes, only the bound for two copies is stored.
     """
     single = along(3, 2, (64,), algorithm="edge-disjoint")
     (double,) = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)

@@ -85,7 +85,7 @@ def test_reading_the_written_rows_of_a_schedule_gives_the_same_schedule(
 def test_many_labels_looked_up_together_have_the_same_ranks_as_single_labels(
     spec: str, first: int
 ) -> None:
-    """Many labels are looked up together, a few labels one by one."""
+    """`rank_labels` looks up many labels together, but a few labels one by one."""
     t = topology(spec)
     with labels_from(first):
         labels = t.labels().tolist()
@@ -106,14 +106,14 @@ def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("collective", get_args(Collective))
-def test_a_file_without_rows_delivers_nothing(tmp_path: Path, collective: Any) -> None:
+def test_a_csv_schedule_without_rows_delivers_no_unit(tmp_path: Path, collective: Any) -> None:
     head = COMBINE if collective in REDUCTIONS else HEADER
     empty = read_csv(tmp_path, head, "S3", collective)
     assert (len(empty), starcast.simulate(empty).complete) == (0, False)
 
 
-def test_a_unit_that_is_never_sent_is_counted() -> None:
-    """In this scatter, the root keeps unit 23, which has the largest unit number."""
+def test_a_unit_that_no_row_of_a_schedule_sends_is_counted() -> None:
+    """In this scatter, the root keeps unit 23, so no row contains the largest unit number."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
     columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
     assert int(built.unit.max()) == 22
@@ -134,7 +134,7 @@ def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
     assert starcast.simulate(by_label).complete
 
 
-def test_columns_with_invalid_values_are_refused() -> None:
+def test_schedule_columns_with_invalid_values_are_refused() -> None:
     """Otherwise, large values would overflow the smaller integer types of the schedule."""
     cases: list[Any] = [
         ({"step": [0]}, "'step' of a schedule has the invalid value 0"),
@@ -195,7 +195,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
         (HEADER.encode() + b"1,0,2,\xe9\n", "line 2 is not UTF-8 text"),
     ],
 )
-def test_errors_in_a_file_are_reported_with_their_line(
+def test_errors_in_a_csv_schedule_are_reported_with_their_line(
     tmp_path: Path, content: str | bytes, message: str
 ) -> None:
     with refused(str(tmp_path / "mine.csv"), message) as refusal:
@@ -213,18 +213,20 @@ def test_a_missing_or_invalid_column_combine_of_a_reduction_is_reported(tmp_path
             read_csv(tmp_path, content, "S4", "reduce")
 
 
-def test_a_byte_order_mark_carriage_returns_and_blanks_are_accepted(tmp_path: Path) -> None:
+def test_csv_schedules_may_have_a_byte_order_mark_carriage_returns_and_blanks(
+    tmp_path: Path,
+) -> None:
     content = b"\xef\xbb\xbfStep, sender ,port,unit\r\n1, 12, 2, 0\r\n\r\n"
     assert simulate(read_csv(tmp_path, content, "S2", "broadcast")).complete
 
 
-def test_devices_folders_and_missing_files_are_refused() -> None:
+def test_devices_folders_and_missing_files_are_refused_as_csv_schedules() -> None:
     for path in ["/dev/zero", "/tmp", "/nonexistent/mine.csv"]:
         with pytest.raises(InputError, match=path):
             schedule_from_csv(path, "S4", "broadcast")
 
 
-def test_too_many_units_or_rows_are_refused(
+def test_csv_schedules_with_too_many_units_or_rows_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The largest unit number determines the number of units."""

@@ -79,7 +79,7 @@ def test_a_smallest_cut_of_a_random_network_has_the_size_that_networkx_computes(
 
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
-def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
+def test_disjoint_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
     """A path is longer than the distance by at most 4, and on hypercubes by at most 2.
 
     The bound for star graphs is from Day & Tripathi 1994.
@@ -93,7 +93,9 @@ def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q4", pytest.param("S5", marks=pytest.mark.slow)])
-def test_the_total_length_equals_the_minimum_cost_flow_of_another_library(spec: str) -> None:
+def test_the_total_length_of_disjoint_paths_equals_the_cost_of_a_minimum_cost_flow(
+    spec: str,
+) -> None:
     names = labels(spec)
     for target in Random(1).sample(range(1, len(names)), 9):  # noqa: S311
         paths = find_disjoint_paths(topology(spec), 0, target)
@@ -101,7 +103,7 @@ def test_the_total_length_equals_the_minimum_cost_flow_of_another_library(spec: 
         assert (len(paths), total) == least_flow(spec, names[0], names[target])
 
 
-def test_equal_source_and_target_are_refused() -> None:
+def test_disjoint_paths_from_a_node_to_itself_are_refused() -> None:
     with pytest.raises(InputError, match="source and target are both 2134") as refusal:
         find_disjoint_paths(topology("S4"), 6, 6)
     assert refusal.value.hint

@@ -85,7 +85,7 @@ def test_a_schedule_with_an_invalid_row_has_neither_a_drawing_nor_a_table(
     assert invalid._repr_html_() is None
 
 
-def test_the_order_of_the_rows_does_not_change_a_drawing() -> None:
+def test_the_order_of_schedule_rows_does_not_change_a_drawing() -> None:
     """A node that receives a unit twice holds the unit after the earlier of the two steps."""
     built = schedule("S3", "broadcast", "greedy")
     twice = {name: np.append(column, column[0]) for name, column in built.columns.present().items()}
@@ -135,7 +135,7 @@ assert 'starcast.drawing' in sys.modules
     run_program(code)
 
 
-def test_the_numbers_in_a_chart_are_legible_in_the_colours_of_all_ports() -> None:
+def test_the_numbers_in_a_schedule_chart_are_legible_on_the_colours_of_all_ports() -> None:
     picture = Picture(drawing.draw_schedule(schedule("K8", "alltoall", "greedy"))).root
     cells = [rect for rect in picture.iter(f"{SVG}rect") if rect.get("fill-opacity")]
     inks = {text.get("y"): text.get("fill", "") for text in picture.iter(f"{SVG}text")}

@@ -1,4 +1,4 @@
-"""Examples in docstrings."""
+"""Examples in docstrings print the output that they show."""
 
 import doctest
 from importlib import import_module
@@ -15,7 +15,8 @@ MODULES = [
     for path in sorted(ROOT.rglob("*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]
-#: Examples that contain one of these need servers, or load a plug-in, which other tests would see.
+#: Examples that contain one of these texts are not tested, because they need servers, or load a
+#: plug-in that other tests would see.
 SKIPPED = ("lab.", "connect(", "Publishing(", "mypaper")
 
 
@@ -40,7 +41,7 @@ def test_most_modules_with_examples_are_tested() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.whole
-def test_examples_in_docstrings_print_what_they_show(
+def test_examples_in_docstrings_print_the_output_that_they_show(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

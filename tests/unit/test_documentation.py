@@ -64,7 +64,7 @@ def test_no_two_pages_or_notebooks_use_the_same_experiment_name() -> None:
     assert {"new-trees", "py-substar", "compose-substar", "hour-substar", "my-trees"} <= {*owners}
 
 
-def test_the_index_lists_every_page_under_one_kind() -> None:
+def test_the_documentation_index_lists_every_page_under_one_kind() -> None:
     listed = [page for kind in KINDS for page in pages_of(kind)]
     paths = (path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
     parts = re.compile("index|(?:api|decisions|records)/(?!index)")

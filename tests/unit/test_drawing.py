@@ -18,8 +18,8 @@ from starcast.trees.construction import forest_from_id
 from support.colour_vision import COLOUR_VISION, GREY, smallest_distance
 from support.read_svg import SVG, Picture
 
-#: `make test` always tests the first topology. It is S4, because several constructions are equal on
-#: smaller stars.
+#: `make test` runs the first case of a test and one other case. The first topology is S4, because
+#: several constructions are equal on smaller stars.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
@@ -31,8 +31,8 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_drawing_shows_every_node_and_edge_of_the_tree_legibly(spec: str) -> None:
-    """Each node and edge is drawn once, each level is a row, and nothing overlaps or crosses."""
+def test_a_tree_drawing_shows_every_node_and_edge_without_overlaps_and_crossings(spec: str) -> None:
+    """Each node and edge is drawn once, and the nodes of each level form a row."""
     for name in plain_constructions(spec):
         for tree in {0, forest(spec, name).trees - 1}:
             trees, result = drawing(spec, name, tree)
@@ -82,7 +82,7 @@ def test_a_parent_is_centred_above_its_children_which_are_ordered_by_dimension()
     assert result.boxes["12345"].x == pytest.approx((row[0] + row[-1]) / 2, abs=0.2)
 
 
-def test_a_label_fits_into_its_box() -> None:
+def test_every_node_label_in_a_drawing_fits_into_its_box() -> None:
     for spec, name in (
         ("S5", "greedy"),
         ("Q7", "binomial"),
@@ -103,7 +103,7 @@ def test_a_label_fits_into_its_box() -> None:
         ("S4:dimension-change(base=multiple,i=1):1234, tree 2", "24 nodes", ["dimension", *"234"]),
     ],
 )
-def test_heading_and_legend_describe_the_tree_and_list_exactly_its_ports(
+def test_the_heading_of_a_drawing_describes_the_tree_and_the_legend_lists_its_ports(
     name: str, summary: str, legend: list[str]
 ) -> None:
     forest_id, _, tree = name.partition(", tree ")
@@ -143,12 +143,12 @@ def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction:
 
 
 @pytest.mark.parametrize("tree", [-1, 3])
-def test_an_unknown_tree_is_refused(tree: int) -> None:
+def test_drawing_an_unknown_tree_of_a_forest_is_refused(tree: int) -> None:
     with pytest.raises(InputError, match=f"has no tree {tree}"):
         draw_tree(forest("S4", "multiple"), tree)
 
 
-def test_an_array_that_is_not_a_forest_is_rejected() -> None:
+def test_drawing_an_array_that_is_not_a_forest_is_refused() -> None:
     array = np.full((1, 24), 2, dtype=np.uint8)
     array[0, 0] = 0
     with pytest.raises(RejectedError):

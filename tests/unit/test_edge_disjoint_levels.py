@@ -16,8 +16,11 @@ from starcast.trees import Forest, forest
 
 
 @pytest.mark.parametrize("n", [7, 2, 3, 4, 5, 6, 8, 9])
-def test_the_rows_of_a_scatter_are_counted_without_building_its_trees(n: int) -> None:
-    """In some cases, nodes on short necklaces cannot be divided evenly among the trees."""
+def test_the_row_count_of_a_scatter_along_edge_disjoint_trees_needs_no_trees(n: int) -> None:
+    """The computed number of rows equals the sum of the levels at which the trees deliver units.
+
+    In some cases, nodes on short necklaces cannot be divided evenly among the trees.
+    """
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()

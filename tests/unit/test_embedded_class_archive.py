@@ -59,7 +59,7 @@ def test_the_first_server_writes_the_class_archive_and_later_servers_use_it(prog
     assert list((programs.parents[1] / "home" / "run").iterdir()) == []
 
 
-def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
+def test_an_existing_class_archive_is_not_written_again(programs: Path) -> None:
     write(programs)
     programs.with_name("java").unlink()
     programs.with_name("jcmd").unlink()
@@ -75,7 +75,7 @@ def file_kinds(programs: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("program", ["java", "jcmd"])
-def test_a_server_starts_without_an_archive_that_cannot_be_written(
+def test_a_server_starts_without_a_class_archive_if_it_cannot_be_written(
     programs: Path, program: str
 ) -> None:
     """For a day after the failure, `starcast up` does not try to write the archive again."""
@@ -95,7 +95,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 
 
 @pytest.mark.parametrize("command", ["ln -s", "ln"])
-def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
+def test_a_symbolic_or_hard_link_in_place_of_the_class_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
     """Through a link, the server's account could make root copy a file that only root can read."""
@@ -107,7 +107,7 @@ def test_a_symbolic_or_hard_link_in_place_of_the_archive_is_not_copied(
     assert (tmp_path / "secret").read_text() == "geheim"
 
 
-def test_if_two_processes_write_the_archive_the_first_archive_is_kept(programs: Path) -> None:
+def test_if_two_processes_write_the_class_archive_the_first_archive_is_kept(programs: Path) -> None:
     """The second process discards its archive of Java's classes.
 
     A server's archive works only with the archive of Java's classes that the server loaded.

@@ -92,7 +92,9 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
     assert modes == {0o755, 0o644}
 
 
-def test_programs_that_the_account_can_read_are_not_copied(copies: Path, tmp_path: Path) -> None:
+def test_programs_that_the_server_account_can_read_are_not_copied(
+    copies: Path, tmp_path: Path
+) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
     assert programs.readable_programs(usr, ["bin"], "tools", ACCOUNT) == usr
@@ -100,7 +102,7 @@ def test_programs_that_the_account_can_read_are_not_copied(copies: Path, tmp_pat
     assert not copies.exists()
 
 
-def test_an_interrupted_copy_is_not_used(
+def test_an_interrupted_copy_of_programs_is_not_used(
     copies: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
@@ -110,7 +112,7 @@ def test_an_interrupted_copy_is_not_used(
     assert list(copies.iterdir()) == []
 
 
-def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
+def test_copied_programs_are_readable_by_all_users_and_the_originals_keep_their_modes(
     tmp_path: Path, copies: Path
 ) -> None:
     """Other users cannot read the original. Copied programs stay executable."""
@@ -314,8 +316,8 @@ def test_a_download_after_a_failure_requests_only_the_missing_jar(
     assert not wanted.missing()
 
 
-def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
-    """A file of the same size with other content is refused, and progress does not count it."""
+def test_a_jar_with_a_wrong_checksum_is_not_installed(mirror: Mirror, wanted: JarSet) -> None:
+    """A file of the same size with other content is refused and not counted in the progress."""
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Recorder()
@@ -361,7 +363,7 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
     assert stored(wanted)["beta-1.0.jar"] == CONTENT["beta"]
 
 
-def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> None:
+def test_an_unreachable_maven_repository_gives_a_one_line_error(wanted: JarSet) -> None:
     """The failed download leaves no partial file."""
     unreachable = r"^3 files of .*: the repository cannot be reached"
     with pytest.raises(UnavailableError, match=unreachable) as caught:
@@ -371,7 +373,7 @@ def test_an_unreachable_repository_gives_a_one_line_error(wanted: JarSet) -> Non
     assert stored(wanted) == {}
 
 
-def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
+def test_concurrent_downloads_fetch_each_jar_once(mirror: Mirror, wanted: JarSet) -> None:
     """Both downloads report that they wait for the lock.
 
     The download that gets the lock last finds all files.
@@ -389,7 +391,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
     assert recorder.lines[:2] == ["waiting: another process is downloading Neo4j"] * 2
 
 
-def test_a_download_without_enough_disk_space_is_refused(
+def test_a_download_of_jars_without_enough_disk_space_is_refused(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The free space is checked before the first request."""
@@ -399,7 +401,7 @@ def test_a_download_without_enough_disk_space_is_refused(
     assert mirror.asked.total() == 0
 
 
-def test_a_full_disk_is_not_reported_as_a_network_error(
+def test_a_disk_that_becomes_full_during_a_download_is_not_reported_as_a_network_error(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that gets ENOSPC does not retry the download."""
@@ -411,7 +413,9 @@ def test_a_full_disk_is_not_reported_as_a_network_error(
     assert 0 < len(tried) == len(set(tried))
 
 
-def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
+def test_jars_of_different_lock_files_are_stored_in_different_folders(
+    wanted: JarSet, tmp_path: Path
+) -> None:
     """The jars of different lock files are never mixed on a class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
     assert JarSet(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder

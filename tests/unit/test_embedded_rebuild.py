@@ -112,7 +112,9 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
     return Tool(tmp_path, monkeypatch)
 
 
-def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_of_an_offline_import_is_reported_for_each_step(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each step of the import has its own progress from 0 to 100 %.
 
     The import tool gets the new data directory but no password.
@@ -154,7 +156,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
         ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
     ],
 )
-def test_failures_of_the_import_tool_become_starcast_errors(
+def test_failures_of_the_neo4j_import_tool_become_starcast_errors(
     tool: Tool, output: str, end: str, kind: type[StarcastError], words: str
 ) -> None:
     """The message is one line and has a hint. The log has the full output."""
@@ -165,7 +167,7 @@ def test_failures_of_the_import_tool_become_starcast_errors(
     assert tool.log.read_text(encoding="utf-8") == output
 
 
-def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
+def test_an_interrupt_stops_the_neo4j_import_tool(tool: Tool) -> None:
     """Ctrl-C ends the tool, because an incomplete import is useless."""
     reporter = Mock(Silent, task=Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
@@ -246,8 +248,8 @@ def test_a_store_file_that_names_no_data_directory_is_an_error(server: Neo4j, te
     assert all(folder.is_dir() for folder in folders)
 
 
-def test_nothing_is_deleted_if_it_is_unknown_which_directory_is_current(server: Neo4j) -> None:
-    """No file names the current directory, and the first directory does not exist."""
+def test_no_data_directory_is_deleted_if_it_is_unknown_which_one_is_current(server: Neo4j) -> None:
+    """No file names the current data directory, and the default directory `data` does not exist."""
     kept = server.data.rename(server.home.neo4j / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
         server.delete_stale()

@@ -70,7 +70,7 @@ def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Pa
     assert not (tmp_path / "a").exists()
 
 
-def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
+def test_a_process_waits_for_a_lock_until_the_holder_dies(tmp_path: Path) -> None:
     """The kernel releases the lock when its holder dies, even by SIGKILL."""
     path = tmp_path / "lock"
     with subprocess.Popen(
@@ -88,7 +88,7 @@ def test_a_released_lock_is_acquired_without_waiting(tmp_path: Path) -> None:
             pass
 
 
-def test_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
+def test_server_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
     """The current and the previous log remain, however often the server starts."""
     log = tmp_path / "server.log"
     for text in ("first", "second", "third"):
@@ -107,7 +107,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
+def test_a_home_folder_is_accessible_to_its_owner_only(home: Home) -> None:
     """All folders have mode 700, and creating them again changes nothing."""
     home.create()
     assert {mode(folder) for folder in (home.root, *home.root.iterdir())} == {0o700}
@@ -115,7 +115,9 @@ def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
 
 @pytest.mark.parametrize("folder", [".", "secrets"])
 @pytest.mark.parametrize("added", [0o020, 0o002, 0o022])
-def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, added: int) -> None:
+def test_a_home_folder_that_other_users_can_write_to_is_refused(
+    home: Home, folder: str, added: int
+) -> None:
     """No password is read and no server is started.
 
     The hint has a command that repairs the mode.
@@ -132,7 +134,7 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
     assert home.password("server")
 
 
-def test_a_folder_that_belongs_to_another_user_is_refused(
+def test_a_home_folder_that_belongs_to_another_user_is_refused(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other user could replace the files of the folder.
@@ -151,7 +153,7 @@ def test_a_folder_that_belongs_to_another_user_is_refused(
     system.require_private(home.root)
 
 
-def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) -> None:
+def test_the_password_of_a_server_is_created_once_and_protected(home: Home, tmp_path: Path) -> None:
     """The password is long, differs for each server and is the same at every start."""
     password = home.ensure_password("server", tmp_path / "data")
     assert len(password) >= 32
@@ -160,7 +162,7 @@ def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) ->
     assert mode(home.password_file("server")) == 0o600
 
 
-def test_a_lost_password_is_not_replaced(home: Home) -> None:
+def test_a_lost_server_password_is_not_replaced(home: Home) -> None:
     """A new password would not give access to the existing data."""
     with pytest.raises(UnavailableError, match="secrets/server is missing") as caught:
         home.ensure_password("server", home.neo4j, "restore the file")
@@ -183,7 +185,9 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
     assert home.published() == {}
 
 
-def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home) -> None:
+def test_a_thread_that_waits_for_the_lock_of_a_home_reports_what_the_holder_does(
+    home: Home,
+) -> None:
     """The message says what the other process or thread is doing and since when."""
     recorder = Recorder()
 
@@ -273,8 +277,8 @@ def test_only_a_process_with_the_stored_id_and_the_marker_is_taken_for_the_serve
     assert not ServerProcess(int(gone.stdout), time.time(), 0).is_alive(word)
 
 
-def test_a_zombie_is_not_alive() -> None:
-    """A process that has ended but was not reaped is treated as ended."""
+def test_a_zombie_process_is_treated_as_ended() -> None:
+    """A zombie is a process that has ended, but whose parent has not read the exit code."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         process = psutil.Process(child.pid)
         wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE)
@@ -286,7 +290,7 @@ def test_a_zombie_is_not_alive() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("program", "seconds"), [(SERVER, 10), (STUBBORN, 0.2)])
-def test_only_a_server_that_ignores_the_signal_is_killed(
+def test_only_a_server_that_ignores_sigterm_is_killed(
     tmp_path: Path, word: str, program: str, seconds: float
 ) -> None:
     """`wait_or_kill` reports the killed processes."""
@@ -363,7 +367,7 @@ def test_the_memory_of_a_process_is_measured_even_if_a_child_process_ends(
         ),
     ],
 )
-def test_a_startup_error_reports_the_last_error_in_the_log(
+def test_a_startup_error_reports_the_last_error_in_the_log_of_the_server(
     tmp_path: Path, log: str | None, kind: type[StarcastError], words: str
 ) -> None:
     """If the log has no error, its last line is reported. A full disk becomes a `LimitError`."""
@@ -377,7 +381,7 @@ def test_a_startup_error_reports_the_last_error_in_the_log(
         assert error.hint == f"see the log {path}"
 
 
-def test_two_backups_made_in_the_same_second_have_different_files(tmp_path: Path) -> None:
+def test_two_backups_made_in_the_same_second_have_different_file_names(tmp_path: Path) -> None:
     """Otherwise, the second of two restores would overwrite the backup made by the first."""
     home = Home(tmp_path)
     assert len({home.backup_file("before-restore") for _ in range(3)}) == 3

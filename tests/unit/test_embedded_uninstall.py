@@ -100,7 +100,9 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     assert (programs.SHARED / "pgserver-1" / "file").exists()
 
 
-def test_nothing_is_deleted_from_a_folder_that_is_not_a_home(settings: Settings) -> None:
+def test_uninstall_deletes_nothing_in_a_folder_that_is_not_a_starcast_home(
+    settings: Settings,
+) -> None:
     """A folder of another program, such as /var/lib/neo4j, can have entries with the same names."""
     Home(settings.home).lock_file.unlink()
     traces = stack.find_traces(settings)
@@ -119,7 +121,7 @@ def test_only_root_can_remove_programs_shared_by_all_users(
     assert listed == [stack.Trace("system cache", str(programs.SHARED), "only root can remove it")]
 
 
-def test_other_homes_of_the_user_are_listed_and_kept(settings: Settings) -> None:
+def test_uninstall_lists_and_keeps_other_homes_of_the_user(settings: Settings) -> None:
     other = Home(settings.home.parent / "the other")
     for home in (Home(settings.home), other):
         home.create()
@@ -141,7 +143,7 @@ def test_other_homes_of_the_user_are_listed_and_kept(settings: Settings) -> None
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_only_an_account_that_starcast_created_is_deleted(
+def test_uninstall_deletes_the_system_user_only_if_starcast_created_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, ours: bool
 ) -> None:
     """The comment of the account shows who created it."""
@@ -154,7 +156,7 @@ def test_only_an_account_that_starcast_created_is_deleted(
     assert not programs.SHARED.exists()
 
 
-def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
+def test_uninstall_deletes_the_shared_log_and_downloads_only_with_the_default_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = {"home": tmp_path / "usual", "cache": tmp_path / "cache"}

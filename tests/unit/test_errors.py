@@ -28,7 +28,7 @@ def test_messages_that_quote_arbitrary_input_are_printable(text: str) -> None:
     error.message.encode()  # fails if there are lone surrogates
 
 
-def test_long_input_is_shortened_in_messages() -> None:
+def test_long_input_is_shortened_in_error_messages() -> None:
     for text in ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100]:
         error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
         assert len(error.message) <= 1_000
@@ -37,7 +37,7 @@ def test_long_input_is_shortened_in_messages() -> None:
         assert len(str(error)) <= 3_005
 
 
-def test_short_messages_are_unchanged() -> None:
+def test_short_error_messages_are_unchanged() -> None:
     message = "the label '12345678' has 8 symbols, not 9; naïve text — with “quotes” stays"
     assert clean_message(message) == message
 

@@ -33,11 +33,12 @@ def exact(n: int, messages: int = 1) -> Schedule:
 @pytest.mark.parametrize(
     ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
 )
-def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
-    """The simulator counts M n! t_n transmissions, so all paths are shortest paths.
+def test_the_exact_alltoall_takes_the_minimum_number_of_steps(n: int, messages: int) -> None:
+    """For M messages per pair of nodes of S_n, the simulator counts M n! t_n transmissions.
 
-    Here t_n is the sum of the distances from one node. The oracle finds no problem in the schedules
-    on small stars. On larger stars, the oracle is slow, so only the simulator checks the schedules.
+    Here t_n is the sum of the distances from one node, so all paths are shortest paths. The oracle
+    finds no problem in the schedules on small stars. On larger stars, the oracle is slow, so only
+    the simulator checks the schedules.
     The idle steps of all links of a node add up to less than n-1.
     """
     schedule = exact(n, messages)
@@ -57,14 +58,18 @@ def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: in
 
 @given(st.integers(2, 5), st.integers(1, 60))
 @max_examples(15)
-def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messages: int) -> None:
+def test_the_exact_alltoall_takes_the_minimum_number_of_steps_for_random_message_counts(
+    n: int, messages: int
+) -> None:
     schedule = build(f"S{n}", "alltoall", "exact", messages=messages)
     assert page.problems(plain_rows(schedule), n, messages) == set()
 
 
 @given(st.data())
 @max_examples(60)
-def test_the_oracle_and_the_simulator_agree_on_mutated_schedules(data: st.DataObject) -> None:
+def test_the_oracle_and_the_simulator_agree_on_mutated_alltoall_schedules(
+    data: st.DataObject,
+) -> None:
     """The oracle accepts a schedule if and only if the schedule has three properties.
 
     It is complete, takes the minimum number of steps, and has no additional rows. Mutations that
@@ -79,11 +84,12 @@ def test_the_oracle_and_the_simulator_agree_on_mutated_schedules(data: st.DataOb
     )
 
 
-def test_all_links_are_busy_after_the_opening() -> None:
-    """The opening sends messages to short necklaces, and may take more steps than necessary.
+def test_the_exact_alltoall_uses_all_links_in_every_step_after_its_opening() -> None:
+    """The opening consists of the first steps, up to the last hop to a node on a short necklace.
 
-    For every additional step, the messages to one full necklace leave the root early, on links that
-    would otherwise be idle. The nearest necklaces come first.
+    The opening may take more steps than necessary. For every additional step, the messages to one
+    full necklace leave the root early, on links that would otherwise be idle. The nearest necklaces
+    come first.
     """
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)

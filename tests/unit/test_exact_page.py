@@ -27,7 +27,9 @@ def numbers(name: str) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_the_schedules_on_the_page_are_alltoalls_with_the_minimum_number_of_steps(n: int) -> None:
+def test_the_schedules_printed_on_the_alltoall_page_take_the_minimum_number_of_steps(
+    n: int,
+) -> None:
     """The schedules are read from the tables, without the code that generated them."""
     place: dict[star_graph.Node, star_graph.Node] = {}
     hops = Counter[star_graph.Node]()
@@ -54,6 +56,7 @@ def test_the_schedules_on_the_page_are_alltoalls_with_the_minimum_number_of_step
 def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_first_hops_sent_early(
     n: int,
 ) -> None:
+    """Each cell of these tables on the alltoall page shows the hop over one port in one step."""
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
@@ -63,7 +66,8 @@ def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_first_hops_
     assert max(step for step, _ in italics) <= max(step for step, _ in bold)
 
 
-def test_the_necklace_counts_equal_those_of_the_oracle_and_satisfy_lemma_4() -> None:
+def test_the_necklace_counts_on_the_alltoall_page_equal_those_of_the_oracle() -> None:
+    """The counts also satisfy the inequality of Lemma 4 on the page."""
     for n, nodes, short, hops, full, left, right in numbers("necklaces"):
         assert short == len(exact.short_nodes(n))
         assert (hops, full) == (exact.short_hops(n), exact.full_necklaces(n))
@@ -72,7 +76,7 @@ def test_the_necklace_counts_equal_those_of_the_oracle_and_satisfy_lemma_4() -> 
         assert left <= right
 
 
-def test_the_step_counts_for_one_message_are_consistent() -> None:
+def test_the_step_counts_for_one_message_on_the_alltoall_page_are_consistent() -> None:
     rows = numbers("construction")
     assert [row[0] for row in rows] == [*range(3, 9)]
     for n, total, hops, share, opening, early, full, by_rule_9, steps, bound in rows:
@@ -84,7 +88,7 @@ def test_the_step_counts_for_one_message_are_consistent() -> None:
         assert by_rule_9 > steps
 
 
-def test_the_step_counts_for_several_messages_are_consistent() -> None:
+def test_the_step_counts_for_several_messages_on_the_alltoall_page_are_consistent() -> None:
     rows = numbers("messages")
     sizes = [[n, count] for n in range(3, 8) for count in range(2, n)]
     assert [row[:2] for row in rows] == sizes
@@ -95,7 +99,7 @@ def test_the_step_counts_for_several_messages_are_consistent() -> None:
         assert steps == bound == exact.fewest_steps(n, count)
 
 
-def test_the_loads_on_the_page_count_how_often_its_paths_cross_each_port() -> None:
+def test_the_loads_on_the_alltoall_page_count_how_often_the_paths_cross_each_port() -> None:
     *paths, together = table("loads")
     for label, path, *loads in paths:
         word = [int(port) for port in path.split()]
@@ -105,13 +109,13 @@ def test_the_loads_on_the_page_count_how_often_its_paths_cross_each_port() -> No
     assert [sum(column) for column in columns] == [int(load) for load in together[2:]]
 
 
-def test_the_python_session_of_the_page_is_reproducible() -> None:
+def test_the_python_session_on_the_alltoall_page_is_reproducible() -> None:
     result = doctest.testfile(str(exact_alltoall.PAGE), module_relative=False)
     assert result.attempted == 3
     assert result.failed == 0
 
 
-def test_a_table_that_is_not_marked_on_the_page_is_an_error(
+def test_a_generated_table_without_a_marker_on_the_alltoall_page_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
@@ -119,7 +123,9 @@ def test_a_table_that_is_not_marked_on_the_page_is_an_error(
         exact_alltoall.page()
 
 
-def test_an_outdated_table_is_regenerated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_table_on_the_alltoall_page_is_regenerated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     drifted = TEXT.replace("| 4 938 | 4 938 |", "| 4 939 | 4 938 |")
     assert drifted != TEXT
     monkeypatch.setattr(type(exact_alltoall.PAGE), "read_text", lambda *_, **__: drifted)

@@ -30,11 +30,8 @@ from support.meeting import refused
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """A word is a path to a node on a short necklace.
-
-    If all words together have h hops, they cross each dimension at most ceil(h / (n-1)) times.
-    """
+def test_paths_to_short_necklaces_cross_all_dimensions_equally_often_up_to_rounding() -> None:
+    """If all these paths have h hops, they cross each dimension at most ceil(h / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -45,7 +42,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The entry of a cycle is one of its symbols.
+    """The entry of a cycle is one of its symbols. The number of uses of each symbol is limited.
 
     The last cycle needs entry 2. Therefore, the third cycle moves from entry 2 to 3, and the second
     cycle from 3 to 4.
@@ -89,10 +86,13 @@ def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
-def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
+def test_the_opening_leaves_every_dimension_idle_once_for_each_step_above_the_minimum(
     n: int, messages: int
 ) -> None:
-    """A cell is one dimension in one step. Enough full necklaces exist to fill the idle cells."""
+    """The opening is the first part of the exact alltoall, which serves the short necklaces.
+
+    A cell is one dimension in one step. Enough full necklaces exist to fill the idle cells.
+    """
     begun = plan_opening(n, messages)
     busy = {
         cell
@@ -111,14 +111,17 @@ def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     assert begun.idle.shape[1] <= messages * full
 
 
-def test_missing_idle_cells_are_an_internal_error() -> None:
-    """Three words take 3 steps, one more than the minimum, but dimension 2 has no idle step."""
+def test_an_opening_with_too_few_idle_steps_is_an_internal_error() -> None:
+    """Three paths over dimension 2 take 3 steps, so dimension 2 has no idle step.
+
+    One idle step per dimension is needed, because the minimum is 2 steps.
+    """
     words = [alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
-def test_too_few_full_necklaces_are_an_internal_error() -> None:
+def test_too_few_full_necklaces_for_the_idle_steps_are_an_internal_error() -> None:
     begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     message = "the opening leaves 4 idle steps in each dimension, but there are only 2 groups"
@@ -126,7 +129,7 @@ def test_too_few_full_necklaces_are_an_internal_error() -> None:
         _group_begins(length, np.array([True, True]), begun)
 
 
-def test_the_bounds_used_in_the_proof_hold() -> None:
+def test_the_bounds_in_the_proof_for_the_exact_alltoall_hold_for_n_from_3_to_8() -> None:
     """Full necklaces suffice for the idle cells if (n-2) L <= (n-1) F.
 
     L is the number of hops to short necklaces, and F the number of full necklaces. For n <= 6 this
@@ -142,7 +145,7 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
         assert page.full_necklaces(n) >= factorial(n - 1)
 
 
-def test_the_bounds_of_the_proof_suffice_for_n_from_7_to_199() -> None:
+def test_the_bounds_in_the_proof_for_the_exact_alltoall_suffice_for_n_from_7_to_199() -> None:
     """The number of nodes on short necklaces has a bound Y with 3(n-2) Y <= 2 (n-1)!.
 
     A shorter inequality that implies this inequality is also checked.

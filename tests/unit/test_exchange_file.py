@@ -90,7 +90,7 @@ def twice(items: list[Any]) -> list[Any]:
     return [*items, items[0]]
 
 
-def test_a_file_is_read_back_unchanged_even_if_it_is_compressed_or_indented(
+def test_an_experiment_file_is_read_back_unchanged_even_if_compressed_or_indented(
     written: dict[str, Any], tmp_path: Path
 ) -> None:
     file = write(tmp_path, written)
@@ -194,7 +194,7 @@ INVALID: list[tuple[str, Any, str]] = [
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("path", "value", "words"), INVALID)
-def test_an_invalid_file_is_refused_with_a_one_line_message(
+def test_an_invalid_experiment_file_is_refused_with_a_one_line_message(
     written: dict[str, Any], tmp_path: Path, path: str, value: Any, words: str
 ) -> None:
     content = copy.deepcopy(written)
@@ -216,7 +216,7 @@ def test_an_invalid_file_is_refused_with_a_one_line_message(
         ('"starcast": "0.1.0"', '"starcast": "0.1.0",', "incomplete or damaged"),
     ],
 )
-def test_a_file_with_an_invalid_structure_is_refused(
+def test_an_experiment_file_with_an_invalid_structure_is_refused(
     written: dict[str, Any], tmp_path: Path, old: str, new: str, words: str
 ) -> None:
     file = write(tmp_path, written)
@@ -232,7 +232,9 @@ def test_a_file_with_an_invalid_structure_is_refused(
         *(("broadcast", "S4,2"), ("allgather", "S4,2"), ("broadcast", "Q2")),
     ],
 )
-def test_runs_that_starcast_executed_are_accepted(collective: str, spec: str) -> None:
+def test_the_check_of_experiment_files_accepts_runs_that_starcast_executed(
+    collective: str, spec: str
+) -> None:
     """Every algorithm is executed in both execution models, with and without faults."""
     accepted = 0
     for algorithm, ports, execution, (segments, size), faults in product(

@@ -54,7 +54,7 @@ def test_the_time_of_an_asynchronous_run_equals_the_result_of_the_function_timin
     assert cost.source == "simulated, asynchronous"
 
 
-def test_points_share_an_execution_only_if_synchronous_and_equal_except_for_message_size() -> None:
+def test_points_share_an_execution_only_if_synchronous_and_different_only_in_message_size() -> None:
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 
@@ -94,7 +94,7 @@ def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
 
 
-def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
+def test_the_crossovers_for_s4_on_the_execution_models_page_equal_recomputed_values() -> None:
     """At the crossover size, `multiple` is faster. With one byte less, it is not faster."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
@@ -110,7 +110,7 @@ def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
             assert faster == [False, True]
 
 
-def test_the_tables_for_s4_and_s5_on_the_page_equal_recomputed_values(
+def test_the_tables_for_s4_and_s5_on_the_execution_models_page_equal_recomputed_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Larger graphs are omitted, because recomputing their columns takes minutes."""

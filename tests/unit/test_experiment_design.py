@@ -57,7 +57,7 @@ def file(tmp_path: Path) -> Callable[[str], str]:
 
 @max_examples(20)
 @given(designs)
-def test_a_design_is_read_back_unchanged_from_its_stored_form_and_from_its_file(
+def test_an_experiment_design_is_read_back_unchanged_from_json_and_from_toml(
     design: Design,
 ) -> None:
     assert Design.from_json(design.as_json()) == design
@@ -87,14 +87,18 @@ def test_a_design_stored_at_database_revision_0001_is_read() -> None:
     ]  # fmt: skip
 
 
-def test_a_file_has_one_or_several_grids_and_may_have_a_title(file: Callable[[str], str]) -> None:
+def test_a_design_file_has_one_or_several_grids_and_may_have_a_title(
+    file: Callable[[str], str],
+) -> None:
     one = read_design(file(f'title = "One"\ndescription = """\nTwo\nlines"""\n{TABLE}'))
     assert (one.title, one.description, len(one.grids)) == ("One", "Two\nlines", 1)
     two = read_design(file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}"))
     assert [point.topology for point in two.points()] == ["S4", "S3"]
 
 
-def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -> None:
+def test_an_option_replaces_its_axis_in_every_grid_of_a_design_file(
+    file: Callable[[str], str],
+) -> None:
     named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
     for change, expected in (
         ({"message_bytes": ["9"]}, [("S4", 9), ("S3", 9)]),
@@ -129,20 +133,22 @@ def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -
         (f"message_bytes = {'9' * 5_000}", "own.toml cannot be read as TOML: "),
     ],
 )
-def test_the_error_for_an_invalid_file_names_file_grid_and_key(
+def test_the_error_for_an_invalid_design_file_names_file_grid_and_key(
     file: Callable[[str], str], text: str, sentence: str
 ) -> None:
     with refused(sentence):
         read_design(file(text))
 
 
-def test_the_error_for_an_unknown_key_suggests_a_known_key(file: Callable[[str], str]) -> None:
+def test_the_error_for_an_unknown_key_in_a_design_file_suggests_a_known_key(
+    file: Callable[[str], str],
+) -> None:
     with pytest.raises(InputError) as refusal:
         read_design(file(f"[[grid]]\n{TABLE}segmnets = 2"))
     assert refusal.value.hint.startswith("did you mean 'segments'?")
 
 
-def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_design_file_is_refused(tmp_path: Path) -> None:
     with refused("the grid nowhere.toml cannot be read: No such file"):
         read_design("nowhere.toml")
     with refused("cannot be read: Is a directory"):
@@ -155,7 +161,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_a_single_grid_is_run_with_options_and_several_grids_from_a_file() -> None:
+def test_the_command_for_one_grid_has_options_and_that_for_several_grids_names_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     two = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]})
@@ -167,7 +173,7 @@ def test_a_single_grid_is_run_with_options_and_several_grids_from_a_file() -> No
 DESIGNS = {name: read_design(name) for name in examples()}
 
 
-def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
+def test_there_is_an_example_experiment_for_every_table_of_the_papers() -> None:
     others = (
         "sheu-liaw-chen-1993 allreduce reductions any-trees execution-models best-known "
         "any-topology networks-compared star-against-hypercube crossovers-in-m "
@@ -195,7 +201,7 @@ def test_every_example_experiment_needs_little_time_and_memory(design: Design) -
     assert len(design.points()) < 2_000
 
 
-def test_every_experiment_for_a_paper_table_includes_n_from_4_to_8() -> None:
+def test_every_example_experiment_for_a_paper_table_includes_n_from_4_to_8() -> None:
     for name in [name for name in DESIGNS if "table" in name or "sheu-liaw" in name]:
         sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
         assert sizes >= set(range(4, 9))

@@ -27,7 +27,7 @@ def neighbours(spec: str, label: str) -> set[str]:
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 5), seeds)
-def test_the_requested_number_of_nodes_is_drawn_but_never_the_root(
+def test_the_requested_number_of_faulty_nodes_is_drawn_but_never_the_root(
     spec: str, amount: int, seed: int
 ) -> None:
     network = topology(spec)
@@ -38,7 +38,7 @@ def test_the_requested_number_of_nodes_is_drawn_but_never_the_root(
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
-def test_the_requested_number_of_links_is_drawn(spec: str, amount: int, seed: int) -> None:
+def test_the_requested_number_of_faulty_links_is_drawn(spec: str, amount: int, seed: int) -> None:
     links = resolve_faults(topology(spec), f"{amount} links", seed)
     drawn = [tuple(link.split("-")) for link in links]
     assert len({frozenset(link) for link in drawn}) == len(drawn) == amount
@@ -46,7 +46,7 @@ def test_the_requested_number_of_links_is_drawn(spec: str, amount: int, seed: in
 
 
 @pytest.mark.parametrize(("words", "all_of_them"), [("1 node", 23), ("1 link", 36)])
-def test_every_link_and_every_node_except_the_root_can_be_drawn(
+def test_every_link_and_every_node_except_the_root_can_be_drawn_as_a_fault(
     words: str, all_of_them: int
 ) -> None:
     """S4 has 24 nodes and 36 links. The 600 draws miss some link with a probability of 2e-6."""

@@ -1,4 +1,4 @@
-"""Experiment points and grids: order, invalid values, stored form, and commands."""
+"""Experiment points and grids: their order, invalid values, stored form and commands."""
 
 import dataclasses
 import shlex
@@ -71,7 +71,7 @@ wide = st.builds(
 
 
 @given(grids)
-def test_points_are_all_combinations_of_the_axes(grid: Grid) -> None:
+def test_the_points_of_a_grid_are_all_combinations_of_the_values_on_its_axes(grid: Grid) -> None:
     points = grid.points()
     varied = ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
     assert len(points) == len(set(points)) == prod(len(grid.axes[axis]) for axis in varied)
@@ -105,7 +105,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
 
 @few
 @given(wide)
-def test_an_axis_applies_only_to_algorithms_with_this_argument(
+def test_an_axis_of_a_grid_applies_only_to_algorithms_with_this_argument(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -122,13 +122,13 @@ def test_an_axis_applies_only_to_algorithms_with_this_argument(
 
 @few
 @given(st.one_of(grids, wide))
-def test_points_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
+def test_points_of_a_grid_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
     structures = [point.structure for point in grid.points()]
     runs = 1 + sum(one != other for one, other in pairwise(structures))
     assert runs == len(set(structures)) == len(group_by_structure(grid.points()))
 
 
-def test_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
+def test_experiment_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
     grid = Grid({
         "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
         "faults": ["none", "2134", "1 node"],
@@ -198,18 +198,19 @@ def test_segments_messages_and_ports_of_a_grid_are_resolved_for_each_algorithm(
 
 
 def test_an_omitted_base_and_the_default_base_give_the_same_point() -> None:
+    """The base is the construction whose tree the algorithm `dimension-change` changes."""
     point = {**STARS, "collective": "allgather", "algorithm": "dimension-change"}
     (plain,), (named,) = (Grid({**point, **tree}).points() for tree in ({}, {"base": "greedy"}))
     assert plain == named
     assert plain.arguments == {"base": "greedy"}
 
 
-def test_topologies_are_sorted_by_size() -> None:
+def test_the_topologies_of_a_grid_are_sorted_by_size() -> None:
     grid = Grid({"topology": ["S10", "S5", "S9"], "algorithm": "greedy", "message_bytes": 1})
     assert grid.axes["topology"] == ("S5", "S9", "S10")
 
 
-def test_an_invalid_point_is_refused_with_a_hint() -> None:
+def test_an_invalid_experiment_point_is_refused_with_a_hint() -> None:
     cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
         ({"ports": "two"}, "no port model 'two'"),
@@ -299,7 +300,7 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_built() -> None:
         Grid({**GIVEN, "messages": axis, "message_bytes": axis})
 
 
-def test_pieces_are_passed_as_segments_or_messages_as_the_algorithm_requires() -> None:
+def test_a_number_of_message_pieces_is_passed_to_each_algorithm_as_segments_or_messages() -> None:
     stream = make_point("S5", "broadcast", "recursive-substar", segments=4)
     exchange = make_point("S4", "alltoall", "necklace")
     for point, arguments, messages in (
@@ -312,7 +313,7 @@ def test_pieces_are_passed_as_segments_or_messages_as_the_algorithm_requires() -
         dataclasses.replace(exchange, segments=2)
 
 
-def test_faults_in_any_order_give_the_same_point() -> None:
+def test_the_order_of_faults_does_not_change_an_experiment_point() -> None:
     one, other = (
         make_point("S4", "broadcast", "greedy", faults=faults, seed=4)
         for faults in (("1234-2134", "4231", "3214"), ("3214@1", "4231", "2134-1234"))
@@ -352,7 +353,7 @@ def test_huge_and_malformed_numbers_are_refused() -> None:
         assert "10^30" in refused.value.hint
 
 
-def test_the_largest_and_smallest_numbers_are_read_back_unchanged() -> None:
+def test_the_largest_and_smallest_numbers_of_a_point_are_read_back_unchanged() -> None:
     """The command that reproduces a point can contain such values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         point = make_point("S5", "broadcast", "multiple", "all", 1, value, value, value)

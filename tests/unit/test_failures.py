@@ -103,7 +103,9 @@ CALLS: list[tuple[Callable[[], object], int, str]] = [
 
 
 @pytest.mark.parametrize(("error", "code", "message"), OS_ERRORS + SERVER_ERRORS)
-def test_exceptions_become_documented_errors(error: Exception, code: int, message: str) -> None:
+def test_exceptions_of_servers_and_the_operating_system_become_documented_errors(
+    error: Exception, code: int, message: str
+) -> None:
     check(error, code, message)
     assert translate(error, "x").message == message
 
@@ -144,7 +146,7 @@ def test_an_exception_whose_str_method_raises_an_exception_is_reported() -> None
     assert translate(SilentError(), "x").message.endswith("failed: SilentError: no message")
 
 
-def test_pages_and_commands_report_the_same_error() -> None:
+def test_web_pages_and_commands_report_the_same_error() -> None:
     error = PermissionError(errno.EACCES, "Permission denied", str(Path("/a")))
     assert describe_problem(error, "/x").detail == "/a cannot be used: Permission denied"
     assert describe_problem(error, "/x").detail == translate(error, "").message

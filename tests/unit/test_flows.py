@@ -85,7 +85,7 @@ def test_flows_and_cuts_equal_those_of_networkx(network: Network, data: st.DataO
 def test_a_bottleneck_has_the_largest_ratio_of_all_node_sets(
     network: Network, data: st.DataObject
 ) -> None:
-    """The ratio is the number of endpoints divided by the capacity of the links that leave the set.
+    """The ratio of a set is its number of endpoints divided by the capacity of the leaving links.
 
     Links have the same capacity in both directions. Some nodes may be switches.
     """

@@ -19,7 +19,7 @@ from starcast.trees import Forest, forest, model
 from support.meeting import refused, tree_of
 
 
-def test_the_root_may_be_a_label_or_a_rank() -> None:
+def test_the_root_of_a_forest_may_be_a_label_or_a_rank() -> None:
     for construction in ("greedy", "multiple", "recursive-substar"):
         by_label = forest("S5", construction, root="54321")
         by_rank = forest("S5", construction, root=119)
@@ -58,7 +58,7 @@ def verify_by_distances(trees: Forest) -> None:
         trees.verify()
 
 
-def test_the_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
+def test_the_verification_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
     cases: list[tuple[str, list[tuple[int, int, int]], int, str]] = [
         ("greedy", [(0, 0, 2)], 0, "tree 0.*12345 is the root"),
         *(("multiple", [(3, 17, port)], 0, f"tree 3.*14532.*{port}") for port in (1, 6, 7, 255)),
@@ -74,7 +74,7 @@ def test_the_error_names_the_first_invalid_tree_and_its_node_and_port() -> None:
         assert refusal.value.hint
 
 
-def test_arrays_of_other_integer_types_are_converted() -> None:
+def test_forest_arrays_of_other_integer_types_are_converted() -> None:
     for dtype in [np.int8, np.int64, np.uint16, np.uint8]:
         own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
         own.verify()
@@ -93,6 +93,7 @@ def test_a_partial_tree_must_be_declared_partial_and_contain_the_parents_of_its_
 
 @given(st.data())
 def test_wrong_hubs_do_not_change_the_result_of_the_verification(data: st.DataObject) -> None:
+    """Hubs only reduce the number of nodes that the verification follows to the root."""
     array = s5("multiple")
     verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
     verify_by_distances(Forest(topology("S5"), array, 0, verify_hubs=verify_hubs))
@@ -134,7 +135,7 @@ def test_computing_the_levels_of_a_forest_with_a_cycle_is_an_error() -> None:
 
 
 def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
-    """This is also true of a forest made from a read-only view of the array."""
+    """A forest made from a read-only view of the array is not affected either."""
     array = s5("greedy")
     view = array.view()
     view.flags.writeable = False
@@ -144,7 +145,7 @@ def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
         own.verify()
 
 
-def test_the_arrays_of_metrics_are_read_only() -> None:
+def test_the_metric_arrays_of_a_forest_are_read_only() -> None:
     f = forest("S4", "multiple")
     for figures in (f.heights, f.sizes, f.leaves, f.levels(), f.parent_port):
         with pytest.raises(ValueError, match="read-only"):
@@ -167,7 +168,7 @@ def value_of_metric(own: Forest, measure: str) -> Any:
     return value() if callable(value) else value
 
 
-def test_metrics_of_an_invalid_array_are_refused() -> None:
+def test_metrics_of_an_invalid_forest_are_refused() -> None:
     for measure in [
         "sizes",
         "parents",

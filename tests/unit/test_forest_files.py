@@ -63,7 +63,7 @@ def rewritten(path: Path, **parts: Any) -> Path:
 
 
 @pytest.mark.parametrize(("spec", "construction"), PLAIN)
-def test_every_construction_can_be_saved_and_opened(
+def test_forests_can_be_saved_and_opened_again_unchanged(
     tmp_path: Path, spec: str, construction: str
 ) -> None:
     trees = forest(spec, construction, topology(spec).nodes // 2)
@@ -76,7 +76,9 @@ def test_every_construction_can_be_saved_and_opened(
 
 
 @pytest.mark.parametrize("arguments", [{"base": "multiple"}, {"base": "shortest-path", "i": 2}])
-def test_saved_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
+def test_arguments_saved_in_a_forest_file_keep_their_types(
+    tmp_path: Path, arguments: dict[str, str | int]
+) -> None:
     name = "dimension-change" if "i" in arguments else "label-change"
     assert {first.name for first in CONSTRUCTIONS[name].arguments} == set(arguments)
     trees = forest("S4", name, "4132", **arguments)
@@ -95,15 +97,15 @@ def test_an_array_is_saved_even_if_it_is_not_a_forest(tmp_path: Path) -> None:
         loaded.verify()
 
 
-def test_a_path_may_be_a_string_and_gets_no_suffix(tmp_path: Path) -> None:
+def test_the_path_of_a_forest_file_may_be_a_string_and_gets_no_suffix(tmp_path: Path) -> None:
     for name in ("multiple", "greedy"):  # the second forest replaces the first
         forest("S3", name).save(str(tmp_path / "trees"))
     assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, like the path above
     assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
 
 
-def test_a_file_with_the_part_names_of_earlier_versions_is_read(tmp_path: Path) -> None:
-    """Earlier files call the hubs ``toward`` and the argument base ``tree``."""
+def test_a_forest_file_with_the_part_names_of_earlier_versions_is_read(tmp_path: Path) -> None:
+    """In earlier files, the hubs are called ``toward``, and the argument ``base`` ``tree``."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
     hubs = np.array(trees.verify_hubs)
@@ -118,7 +120,7 @@ def test_a_forest_file_contains_no_pickled_objects(saved: Path) -> None:
             np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
 
 
-def test_an_interrupted_write_leaves_only_the_old_file(
+def test_an_interrupted_write_of_a_forest_file_leaves_only_the_old_file(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = saved.read_bytes()
@@ -135,7 +137,9 @@ def test_an_interrupted_write_leaves_only_the_old_file(
 
 
 @pytest.mark.parametrize("place", ["no-such-folder/f.npz", "", "a-file/f.npz"])
-def test_an_unwritable_path_is_an_input_error(tmp_path: Path, place: str) -> None:
+def test_saving_a_forest_to_an_unwritable_path_is_an_input_error(
+    tmp_path: Path, place: str
+) -> None:
     (tmp_path / "a-file").write_text("here")
     with pytest.raises(InputError) as caught:
         forest("S3", "greedy").save(tmp_path / place)
@@ -146,7 +150,7 @@ def test_an_unwritable_path_is_an_input_error(tmp_path: Path, place: str) -> Non
 @pytest.mark.parametrize(
     "content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"]
 )
-def test_a_file_of_another_program_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_program_is_refused_as_a_forest(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
     assert "is not a starcast forest" in refusal(path).message
@@ -158,7 +162,9 @@ def test_a_file_of_another_program_is_refused(tmp_path: Path, content: bytes) ->
     assert "No such file" in refusal(tmp_path / "nowhere.npz").message
 
 
-def test_objects_in_a_file_are_never_unpickled(tmp_path: Path, saved: Path) -> None:
+def test_pickled_objects_in_a_forest_file_are_refused_without_unpickling_them(
+    tmp_path: Path, saved: Path
+) -> None:
     class Trap:
         def __reduce__(self) -> tuple[Any, ...]:
             return os.mkdir, (str(tmp_path / "sprung"),)
@@ -171,7 +177,7 @@ def test_objects_in_a_file_are_never_unpickled(tmp_path: Path, saved: Path) -> N
 
 
 @pytest.mark.parametrize("version", [0, 2, 77])
-def test_the_error_for_another_format_version_names_both_versions(
+def test_the_error_for_another_version_of_forest_files_names_both_versions(
     saved: Path, version: int
 ) -> None:
     error = refusal(rewritten(saved, version=np.array(version)))
@@ -212,14 +218,16 @@ def test_the_error_for_another_format_version_names_both_versions(
         :40
     ],
 )
-def test_a_file_with_an_invalid_part_is_reported_as_damaged(
+def test_a_forest_file_with_an_invalid_part_is_reported_as_damaged(
     saved: Path, parts: dict[str, Any]
 ) -> None:
     assert "is a damaged forest file" in refusal(rewritten(saved, **parts)).message
 
 
 @pytest.mark.parametrize("shape", [(4, 24), (120,), (0, 120)])
-def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, ...]) -> None:
+def test_a_forest_file_whose_array_has_a_wrong_shape_is_refused(
+    saved: Path, shape: tuple[int, ...]
+) -> None:
     rewritten(
         saved, parent_port=np.zeros(shape, dtype=np.uint8), verify_hubs=np.array([], dtype=np.int64)
     )
@@ -268,7 +276,7 @@ def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> 
         *((part, "<i8", (2**24,)) for part in ("root", "version", "spanning", "verify_hubs")),
     ],
 )
-def test_a_part_that_expands_to_many_bytes_is_refused_without_reading_it(
+def test_a_part_of_a_forest_file_that_expands_to_many_bytes_is_refused_unread(
     saved: Path, part: str, dtype: str, shape: tuple[int, ...]
 ) -> None:
     """A compressed file can expand to a thousand times its size."""
@@ -280,7 +288,9 @@ def test_a_part_that_expands_to_many_bytes_is_refused_without_reading_it(
 
 
 @pytest.mark.parametrize("end", [b"'shape': (", b"'shape': (4, 120", b"9" * 5_000, b"\x00", b"("])
-def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, end: bytes) -> None:
+def test_a_forest_file_with_a_damaged_array_header_is_reported_as_damaged(
+    saved: Path, end: bytes
+) -> None:
     header = bytearray(npy_header((4, 120)))
     start = header.index(b"'shape'")
     header[start:] = end[: len(header) - start].ljust(len(header) - start - 1) + b"\n"
@@ -289,7 +299,7 @@ def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, 
 
 
 @given(st.data())
-def test_a_changed_or_truncated_file_never_opens_as_another_forest(
+def test_a_changed_or_truncated_forest_file_does_not_open_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """The file is refused or, if the changed bit does not matter, opens as the same forest."""
@@ -310,7 +320,7 @@ def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     assert same(loaded, meant)
 
 
-def test_these_tests_cover_all_constructions_without_required_arguments() -> None:
+def test_the_tests_of_forest_files_cover_all_constructions_without_required_arguments() -> None:
     tested = {name for _, name in PLAIN}
     needed = {
         name: [each for each in CONSTRUCTIONS[name].arguments if each.default is None]

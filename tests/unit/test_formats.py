@@ -91,7 +91,7 @@ def read_dot(text: str) -> Any:
 
 @each_topology
 @pytest.mark.parametrize("to", ["graphml", "gexf"])
-def test_networkx_reads_the_same_graph_with_labels_and_ports(
+def test_networkx_reads_exported_graphml_and_gexf_files_with_labels_and_ports(
     tmp_path: Path, spec: str, to: str
 ) -> None:
     file = tmp_path / f"graph.{to}"
@@ -104,7 +104,7 @@ def test_networkx_reads_the_same_graph_with_labels_and_ports(
 
 
 @each_topology
-def test_pydot_reads_the_same_topology(spec: str) -> None:
+def test_pydot_reads_the_links_and_labels_of_an_exported_topology(spec: str) -> None:
     graph = read_dot(written(topology(spec), "dot"))
     read = nx.Graph((edge.get_source(), edge.get_destination()) for edge in graph.get_edges())
     assert edges(read) == links(spec)
@@ -124,7 +124,7 @@ def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
 
 
 @each_topology
-def test_metis_lines_list_the_neighbours_of_each_node(spec: str) -> None:
+def test_exported_metis_files_list_the_neighbours_of_each_node(spec: str) -> None:
     """As the METIS manual requires, counts come first, and nodes are numbered from 1."""
     lines = [line for line in written(topology(spec), "metis").splitlines() if line[0] != "%"]
     nodes, count = map(int, lines[0].split())
@@ -135,7 +135,9 @@ def test_metis_lines_list_the_neighbours_of_each_node(spec: str) -> None:
 
 
 @each_topology
-def test_anynet_connects_each_router_with_its_terminal_and_its_neighbours(spec: str) -> None:
+def test_exported_anynet_files_connect_each_router_with_its_node_and_its_neighbours(
+    spec: str,
+) -> None:
     """BookSim splits lines at single spaces into pairs of a type and a number."""
     read = set()
     for rank, line in enumerate(written(topology(spec), "anynet").splitlines()):
@@ -164,7 +166,7 @@ def tree_edges(trees: Any, tree: int) -> set[tuple[str, str]]:
 
 
 @each_forest
-def test_pydot_reads_every_edge_of_every_tree(spec: str, construction: str) -> None:
+def test_pydot_reads_every_tree_edge_of_an_exported_forest(spec: str, construction: str) -> None:
     trees = forest(spec, construction, root=1)
     graph = read_dot(written(trees, "dot"))
     read = sorted(
@@ -176,7 +178,7 @@ def test_pydot_reads_every_edge_of_every_tree(spec: str, construction: str) -> N
     assert read == sorted((*ends, d["tree"], d["level"], d["port"]) for *ends, d in expected)
 
 
-def test_newick_and_networkx_read_every_tree() -> None:
+def test_newick_and_networkx_read_every_tree_of_an_exported_forest() -> None:
     for spec, construction in FORESTS:
         trees = forest(spec, construction, root=1)
         lines = written(trees, "newick").splitlines()
@@ -241,13 +243,14 @@ def test_an_exported_goal_file_is_read_back_unchanged(tmp_path: Path, built: Sch
     ],
 )
 @pytest.mark.whole
-def test_atlahs_computes_the_time_of_the_asynchronous_model(
+def test_goal_files_replayed_by_the_rules_of_atlahs_take_the_asynchronous_time(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any, time: int
 ) -> None:
-    """The options of ATLAHS are -L 0 -o 0 -g T_s+T_c -G T_c.
+    """The oracle replays GOAL files by the rules of LogGOPSim, the simulator in ATLAHS.
 
-    With these options, ATLAHS computes the times of the asynchronous model for all-port schedules,
-    and for one-port schedules that send single units.
+    The replay corresponds to the options -L 0 -o 0 -g T_s+T_c -G T_c of LogGOPSim. It takes the
+    times of the asynchronous model for all-port schedules, and for one-port schedules that send
+    single units.
     """
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
@@ -255,8 +258,8 @@ def test_atlahs_computes_the_time_of_the_asynchronous_model(
     assert {atlahs.finishing_time(text, 101, 1, seed) for seed in range(2)} == {time}
 
 
-def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
-    """On a shared CPU, packets wait for unrelated packets. The dialect for ATLAHS avoids this."""
+def test_goal_files_replayed_by_the_rules_of_atlahs_take_longer_on_one_shared_cpu() -> None:
+    """On a shared CPU, packets wait for unrelated packets, which the dialect for ATLAHS avoids."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
@@ -416,7 +419,7 @@ def test_an_executed_msccl_file_delivers_and_adds_every_chunk(case: Any) -> None
     execute_msccl(written(built, "msccl-xml"), built)
 
 
-def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channels() -> None:
+def test_msccl_links_with_more_units_than_a_thread_block_has_steps_use_several_channels() -> None:
     built = schedule("S3", "broadcast", "multiple", segments=300)
     text = written(built, "msccl-xml")
     assert 'nchannels="3"' in text
@@ -424,7 +427,7 @@ def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channel
     execute_msccl(text, built)
 
 
-def test_a_corrupted_msccl_file_is_detected() -> None:
+def test_the_msccl_oracle_detects_a_corrupted_file() -> None:
     """The test shows that `execute_msccl` does not accept every file."""
     built = schedule("S4", "alltoall", "exact")
     text = written(built, "msccl-xml")
@@ -519,7 +522,7 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(built: Schedu
         ("csv", {"tree": 1}, "has no option 'tree'"),
     ],
 )
-def test_invalid_options_are_refused_and_nothing_is_written(
+def test_an_export_with_invalid_options_is_refused_and_writes_nothing(
     tmp_path: Path, to: Any, options: dict[str, Any], message: str
 ) -> None:
     with refused(message):
@@ -555,14 +558,14 @@ def test_a_value_of_an_unsupported_type_is_not_exported() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("to", FORMATS[Forest])
-def test_an_unknown_tree_is_refused_before_anything_is_written(to: str) -> None:
+def test_the_export_of_an_unknown_tree_is_refused_before_anything_is_written(to: str) -> None:
     with refused("has no tree 7"):
         next(render(forest("S4", "multiple"), to, tree=7))
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("made", [topology("S5"), forest("S4", "multiple")], ids=str)
-def test_nothing_is_written_if_the_memory_is_not_sufficient(
+def test_an_export_writes_nothing_if_the_memory_is_not_sufficient(
     made: Forest | starcast.Topology, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error comes before the first part of a file, not after the header."""
@@ -579,7 +582,7 @@ def test_nothing_is_written_if_the_memory_is_not_sufficient(
     assert refusals
 
 
-def test_every_format_and_its_suffix_are_named_in_the_documentation() -> None:
+def test_every_export_format_and_its_suffix_are_named_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
     names = (ScheduleFormat, TopologyFormat, ForestFormat)
     assert [tuple(formats) for formats in FORMATS.values()] == [*map(get_args, names)]

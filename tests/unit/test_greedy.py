@@ -1,4 +1,4 @@
-"""Greedy schedules and ring schedules on any topology, also executed by the oracle."""
+"""Greedy schedules and ring schedules, executed by the simulator and by an independent oracle."""
 
 import hashlib
 import os
@@ -52,7 +52,9 @@ def assert_complete(plan: Schedule) -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_schedules_on_random_networks_are_complete_and_respect_the_lower_bound(seed: int) -> None:
+def test_greedy_schedules_on_random_networks_are_complete_and_respect_the_lower_bound(
+    seed: int,
+) -> None:
     network = random_network(seed)
     for collective in COLLECTIVES:
         for ports in ("all", "one"):
@@ -70,7 +72,7 @@ def test_schedules_on_random_networks_are_complete_and_respect_the_lower_bound(s
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_schedules_on_networks_with_switches_and_capacities_are_complete(seed: int) -> None:
+def test_greedy_schedules_on_networks_with_switches_and_capacities_are_complete(seed: int) -> None:
     given = random_network(seed)
     ends = given.labels()[given.port_links()[:, :2]].tolist()
     network = starcast.network(
@@ -87,7 +89,9 @@ def test_schedules_on_networks_with_switches_and_capacities_are_complete(seed: i
     ("collective", "steps"),
     [("allgather", 7), ("alltoall", 7), ("scatter", 7), ("broadcast", 2), ("allreduce", 14)],
 )
-def test_a_switch_can_serve_all_its_endpoints_in_the_same_step(collective: str, steps: int) -> None:
+def test_a_switch_can_forward_to_all_its_endpoints_in_the_same_step(
+    collective: str, steps: int
+) -> None:
     """The switch has seven endpoints. In a step, a link carries one packet per direction."""
     hub = starcast.network([(f"h{end}", "s") for end in range(7)], name="hub", switches=["s"])
     for ports in ("all", "one"):
@@ -173,12 +177,12 @@ def digests() -> dict[tuple[str, str, str, str, int, int], str]:
     return result
 
 
-def test_schedule_rows_have_the_recorded_digests() -> None:
+def test_the_rows_of_greedy_schedules_have_the_recorded_digests() -> None:
     """The rows must be the same on every platform."""
     assert digests() == FROZEN
 
 
-def test_schedule_rows_are_the_same_without_numba() -> None:
+def test_the_rows_of_greedy_schedules_are_the_same_without_numba() -> None:
     """A process in which numba cannot be imported computes the digests in `FROZEN`."""
     code = (
         "import sys; sys.modules['numba'] = None; import test_greedy as t;"
@@ -193,14 +197,14 @@ def test_schedule_rows_are_the_same_without_numba() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_different_seeds_give_different_schedules() -> None:
+def test_different_seeds_give_different_greedy_schedules() -> None:
     first, second = (schedule("Mesh3x4", "alltoall", "greedy", seed=seed) for seed in (0, 1))
     assert not np.array_equal(first.unit, second.unit) or not np.array_equal(
         first.port, second.port
     )
 
 
-def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_the_construction_of_a_greedy_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled loops return after a limited number of rows, so that Python can handle signals."""
     monkeypatch.setattr("starcast.collectives.greedy._ROWS_PER_CALL", 100)
     monkeypatch.setattr("starcast.support.progress.LATE", 0)
@@ -213,7 +217,7 @@ def test_ctrl_c_ends_a_long_construction(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sum(rows) < 24 * topology("S4").distance_sum
 
 
-def test_invalid_arguments_and_too_large_schedules_are_refused() -> None:
+def test_greedy_schedules_with_invalid_arguments_or_too_many_rows_are_refused() -> None:
     for seed, words in ((-1, "seed is -1"), (2**24, "seed is 16777216"), ("x", "not an integer")):
         with refused(words):
             schedule("Mesh3x4", "allgather", "greedy", seed=seed)

@@ -47,7 +47,9 @@ every_spec = pytest.mark.parametrize("spec", SPECS)
 
 @pytest.mark.whole
 @every_spec
-def test_degrees_links_and_distances_equal_those_of_networkx(spec: str) -> None:
+def test_degrees_links_and_distances_of_irregular_topologies_equal_those_of_networkx(
+    spec: str,
+) -> None:
     t = topology(spec)
     graph = graph_of(t)
     assert not t.has_translations
@@ -79,13 +81,13 @@ def test_a_translation_is_refused_on_a_topology_without_translations() -> None:
         topology("Barbell6").translation("A")
 
 
-def test_a_node_is_not_linked_to_itself() -> None:
+def test_a_link_from_a_node_to_itself_is_refused() -> None:
     with refused("'1-1' is not a link of Grid3x4: the two nodes are not adjacent") as refusal:
         topology("Grid3x4").ports_between(0, 0)
     assert refusal.value.hint == "1 is adjacent to 2, 5"
 
 
-def test_the_port_from_a_node_towards_itself_is_0() -> None:
+def test_ports_towards_returns_0_for_a_node_that_is_its_own_parent() -> None:
     t = topology("Grid3x4")
     parents = np.array([0, *range(11)])
     assert ports_towards(t, parents)[:3].tolist() == [0, 1, 2]
@@ -144,7 +146,7 @@ def test_a_plug_in_topology_with_a_defect_is_refused(fault: str) -> None:
         topology("Broken6")
 
 
-def test_a_row_that_uses_a_missing_link_is_a_violation() -> None:
+def test_a_schedule_row_that_uses_a_missing_link_is_a_violation() -> None:
     t = topology("Line301")
     rows = {"step": [1], "sender": [0], "port": [2], "unit": [0]}
     result = simulate(schedule_from_columns({**rows, "receiver": [0]}, t, "broadcast"))
@@ -167,7 +169,7 @@ def test_a_link_fault_from_a_node_to_itself_is_refused() -> None:
 
 @pytest.mark.whole
 @every_spec
-def test_loads_are_counted_only_on_existing_links(spec: str) -> None:
+def test_link_loads_are_counted_only_on_existing_links(spec: str) -> None:
     tree = forest(spec, "breadth-first")
     nodes, links = tree.topology.nodes, tree.topology.links
     assert tree.load_histogram() == {0: 2 * links - nodes + 1, 1: nodes - 1}
@@ -186,7 +188,7 @@ def test_a_parent_port_without_a_link_is_rejected() -> None:
 @every_spec
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
-def test_broadcasts_are_complete_in_both_execution_models(
+def test_broadcasts_on_irregular_topologies_are_complete_in_both_execution_models(
     spec: str, ports: str, execution: str
 ) -> None:
     built = schedule(spec, "broadcast", "forest", ports=ports, base="breadth-first", segments=2)
@@ -207,7 +209,7 @@ COLLECTIVES = [each for each in collectives.model.COLLECTIVES if each != "alltoa
 @few_nodes
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_schedules_from_first_and_last_root_respect_the_lower_bound(
+def test_schedules_on_irregular_topologies_respect_the_lower_bound(
     spec: str, ports: str, collective: str
 ) -> None:
     t = topology(spec)
@@ -232,7 +234,7 @@ def test_schedules_on_topologies_without_translations_are_not_symmetric() -> Non
 
 @pytest.mark.whole
 @few_nodes
-def test_lower_bounds_agree_with_networkx_for_every_root(spec: str) -> None:
+def test_lower_bounds_on_irregular_topologies_agree_with_networkx_for_every_root(spec: str) -> None:
     t = topology(spec)
     graph = graph_of(t)
     lengths = dict(nx.all_pairs_shortest_path_length(graph))
@@ -262,7 +264,7 @@ def test_exported_tree_files_preserve_labels_of_different_forms() -> None:
     assert found["label"] == "Node.10"
 
 
-def test_a_file_that_mixes_labels_and_ranks_is_refused(tmp_path: Path) -> None:
+def test_a_csv_schedule_that_mixes_labels_and_ranks_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("step,sender,port,unit\n1,a,1,0\n1,3,1,0\n")
     with refused("line 2 has the invalid sender 'a'"):
@@ -276,7 +278,7 @@ def test_a_file_that_mixes_labels_and_ranks_is_refused(tmp_path: Path) -> None:
     assert schedule_from_csv(path, "Grid3x4", "broadcast").sender.tolist() == [0, 9]
 
 
-def test_a_message_from_a_node_to_itself_is_refused(tmp_path: Path) -> None:
+def test_a_goal_file_with_a_message_from_a_node_to_itself_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "own.goal"
     path.write_text(
         "num_ranks 6\nrank 0 {\nl1: send 8b to 0 tag 0\nl2: recv 8b from 0 tag 0\n}\n"

@@ -1,6 +1,6 @@
-"""All constructions and algorithms on topologies without translations.
+"""All constructions and algorithms on irregular topologies, that is, those without translations.
 
-Each gives correct results or is refused.
+Each construction or algorithm gives correct results or is refused.
 """
 
 from fractions import Fraction
@@ -37,7 +37,9 @@ every_spec = pytest.mark.parametrize("spec", CASES)
 
 @every_spec
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
-def test_constructions_build_correct_trees_or_are_refused(spec: str, name: str) -> None:
+def test_constructions_on_irregular_topologies_build_correct_trees_or_are_refused(
+    spec: str, name: str
+) -> None:
     t = topology(spec)
     if name not in ("breadth-first", "arc-disjoint"):
         with refused(f"the construction '{name}' is not defined on {spec}"):
@@ -61,7 +63,7 @@ MODELS = [(entry, ports) for entry in algorithms() for ports in entry.ports]
 
 @pytest.mark.parametrize("spec", [case for case in CASES if case.values != ("Line301",)])
 @pytest.mark.parametrize(("entry", "ports"), MODELS, ids=str)
-def test_algorithms_build_complete_schedules_or_are_refused(
+def test_algorithms_on_irregular_topologies_build_complete_schedules_or_are_refused(
     spec: str, entry: Algorithm, ports: str
 ) -> None:
     names = entry.required_arguments
@@ -96,7 +98,7 @@ def test_searches_on_topologies_without_translations_are_refused(spec: str, prob
 @every_spec
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_cost_tables_list_a_lower_bound_and_otherwise_only_general_algorithms(
+def test_cost_tables_of_irregular_topologies_list_only_bounds_and_general_algorithms(
     spec: str, ports: str, collective: str
 ) -> None:
     machine = Machine(Fraction(100), Fraction(1))
@@ -107,7 +109,7 @@ def test_cost_tables_list_a_lower_bound_and_otherwise_only_general_algorithms(
 
 
 @every_spec
-def test_layouts_are_finite_and_drawings_state_degrees_diameter_and_links(spec: str) -> None:
+def test_drawings_of_irregular_topologies_state_degrees_diameter_and_links(spec: str) -> None:
     t = topology(spec)
     assert layouts(t) == ("spring", "levels")
     for name in LAYOUT_NAMES:
@@ -129,7 +131,7 @@ def test_layouts_are_finite_and_drawings_state_degrees_diameter_and_links(spec: 
 
 
 @every_spec
-def test_random_link_faults_are_chosen_among_existing_links(spec: str) -> None:
+def test_random_link_faults_on_irregular_topologies_are_existing_links(spec: str) -> None:
     t = topology(spec)
     links = t.links
     every = resolve_faults(t, f"{links} links", seed=1)

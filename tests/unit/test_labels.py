@@ -67,7 +67,7 @@ def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> No
 
 
 @pytest.mark.parametrize("first", [2, -1])
-def test_numbering_symbols_from_neither_0_nor_1_is_refused(first: int) -> None:
+def test_labels_whose_symbols_start_from_neither_0_nor_1_are_refused(first: int) -> None:
     with pytest.raises(InputError, match=f"labels cannot be {first}"), labels_from(first):
         pass
 

@@ -19,7 +19,7 @@ SPECIAL = r"a&b 50% $x$ #1 S_n {y} ~ ^ \ --all ''q'' [1] *2* |z| `k` ?` ,, <<x>>
 SYMBOLS = "Röhm é ß L\u0302 \N{MULTIPLICATION SIGN} \N{EN DASH} → ≤ λ"
 
 
-def test_a_table_has_booktabs_rules_and_right_aligned_numbers() -> None:
+def test_a_latex_table_has_booktabs_rules_and_right_aligned_numbers() -> None:
     rows: list[list[Any]] = [["multiple", 12, 1.5, None], ["greedy", None, Fraction(1, 3), True]]
     assert booktabs(["algorithm", "steps", "time", "note"], rows) == (
         "% \\usepackage{booktabs}\n"
@@ -34,7 +34,7 @@ def test_a_table_has_booktabs_rules_and_right_aligned_numbers() -> None:
     )
 
 
-def test_a_caption_or_a_label_turns_the_table_into_a_float() -> None:
+def test_a_caption_or_a_label_turns_a_latex_table_into_a_float() -> None:
     bare = read_table(booktabs(["a"], [[1]]))
     assert (bare.caption, bare.label) == (None, None)
     table = read_table(booktabs(["a"], [[1]], caption="50 % of S_n", label="tab:a_1"))
@@ -43,14 +43,14 @@ def test_a_caption_or_a_label_turns_the_table_into_a_float() -> None:
     assert read_table(booktabs(["a"], [[1]], caption="")).caption == ""
 
 
-def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
+def test_cells_of_a_latex_table_are_bold_only_if_requested_and_not_empty() -> None:
     rows: list[list[Any]] = [[1, 2], [3, None]]
     table = read_table(booktabs(["a_1", "b"], rows, bold=[{"b"}, {"a_1", "b"}]))
     assert table.bold == [{"b"}, {"a 1"}]
     assert table.rows == [["1", "2"], ["3", ""]]
 
 
-def test_symbols_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
+def test_symbols_in_latex_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
     caption = "t_s 100 on S5 | Q10, n^2"
@@ -67,7 +67,7 @@ def test_symbols_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
 
 
 @pytest.mark.parametrize("text", [SPECIAL, SYMBOLS, "", "-", "---", "\\", "\\\\", "{", "}{"])
-def test_special_characters_are_printed_unchanged(text: str) -> None:
+def test_latex_prints_special_characters_unchanged(text: str) -> None:
     assert read_text(escape_latex(text)) == text
     table = read_table(booktabs([text, "b"], [[text, text]], caption=text))
     stripped = text.strip(" ")
@@ -75,7 +75,7 @@ def test_special_characters_are_printed_unchanged(text: str) -> None:
 
 
 @given(st.text(alphabet=string.printable.replace('"', "") + SYMBOLS + "漢"))
-def test_any_text_is_printed_unchanged_except_for_white_space(text: str) -> None:
+def test_latex_prints_random_text_unchanged_except_for_white_space(text: str) -> None:
     expected = " ".join(text.split()) if text.strip() else ""
     assert " ".join(read_text(escape_latex(text)).split()) == expected
 
@@ -86,7 +86,7 @@ def test_characters_without_a_latex_command_are_kept_and_control_characters_beco
 
 
 @pytest.mark.parametrize("start", ["[2pt]", "*"])
-def test_a_row_that_starts_with_a_bracket_or_a_star_is_put_in_braces(start: str) -> None:
+def test_a_latex_row_that_starts_with_a_bracket_or_a_star_is_put_in_braces(start: str) -> None:
     """LaTeX takes a bracket or a star after a line break command as an argument of the command."""
     lines = booktabs(["a"], [[1], [f"{start} x"]]).splitlines()
     assert lines[-3].startswith("{")
@@ -102,7 +102,7 @@ def test_a_row_that_starts_with_a_bracket_or_a_star_is_put_in_braces(start: str)
         ([[1, 2]], {"label": ""}, "'' is not a valid label"),
     ],
 )
-def test_invalid_tables_are_refused(
+def test_invalid_latex_tables_are_refused(
     rows: Sequence[Sequence[Any]], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as refusal:
@@ -110,7 +110,7 @@ def test_invalid_tables_are_refused(
     assert refusal.value.hint
 
 
-def test_the_alignment_of_columns_can_be_chosen() -> None:
+def test_the_alignment_of_the_columns_of_a_latex_table_can_be_chosen() -> None:
     assert read_table(booktabs(["a", "b"], [[1, 2]], alignment="cl")).alignment == "cl"
     assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
 
@@ -122,7 +122,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def test_a_wide_table_gets_a_small_font_and_column_heads_of_several_lines() -> None:
+def test_a_wide_latex_table_gets_a_small_font_and_column_heads_of_several_lines() -> None:
     text = booktabs(**SMALL, below=["A = ours", "B = 50 %"])
     assert r"recursive-substar & 65\,536" in text
     assert r"\shortstack[r]{time\\A} & \shortstack[r]{time\\B} &" in text
@@ -133,7 +133,7 @@ def test_a_wide_table_gets_a_small_font_and_column_heads_of_several_lines() -> N
     assert (wide.is_wide, wide.label) == (True, None)
 
 
-def test_a_wide_table_omits_spare_columns_then_wraps_text_then_is_scaled() -> None:
+def test_a_latex_table_that_is_too_wide_omits_spare_columns_wraps_text_or_is_scaled() -> None:
     columns = ["a", "b", "c"]
     rows = [["seven words in a row are wrapped", 10**8, 10**8]]
     narrow = read_table(booktabs(columns, rows, spare=["b", "a"]))
@@ -146,7 +146,7 @@ def test_a_wide_table_omits_spare_columns_then_wraps_text_then_is_scaled() -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["twocolumn", "onecolumn", "a4paper,twocolumn"])
-def test_no_table_is_wider_than_its_column(tmp_path: Path, options: str) -> None:
+def test_no_latex_table_is_wider_than_its_text_column(tmp_path: Path, options: str) -> None:
     """Cells consist of very wide or very narrow characters, and some cells are bold."""
     draw = random.Random(1)  # noqa: S311 - not for secrets
     alphabets = ("MW@", "mw", "il.", "0123456789", "ABCDE fghij", string.printable, "a-b ")
@@ -174,7 +174,7 @@ def test_no_table_is_wider_than_its_column(tmp_path: Path, options: str) -> None
 
 
 @pytest.mark.slow
-def test_pdflatex_compiles_a_table(tmp_path: Path) -> None:
+def test_pdflatex_compiles_a_table_with_special_characters(tmp_path: Path) -> None:
     table = booktabs(
         [SPECIAL, "b"], [[SYMBOLS, 1], [SPECIAL, 2]], SPECIAL, "tab:a", bold=[{"b"}, {SPECIAL}]
     )

@@ -22,7 +22,7 @@ def places(spec: str, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("spec", "name"), ALL)
-def test_positions_are_finite_and_differ_between_nodes(spec: str, name: str) -> None:
+def test_node_positions_of_layouts_are_finite_and_distinct(spec: str, name: str) -> None:
     """Only the layout `quotient` places several nodes at the same position."""
     positions = layout(spec, name)
     assert positions.shape == (topology(spec).nodes, 2)
@@ -51,7 +51,8 @@ def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> 
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_substars_are_separate_and_adding_1_to_all_symbols_rotates_the_layout() -> None:
+def test_the_layout_substars_is_rotated_if_1_is_added_to_all_symbols_of_the_labels() -> None:
+    """The discs around the substars do not overlap, except on S_3."""
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [

@@ -278,7 +278,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES, is_ascii=st.booleans(), indent=st.sampled_from((None, 0, 3)))
-def test_json_values_equal_those_read_by_the_json_module(
+def test_starcast_reads_the_same_json_values_as_the_json_module(
     value: object, is_ascii: bool, indent: int | None
 ) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()
@@ -292,7 +292,7 @@ def test_json_values_equal_those_read_by_the_json_module(
     values=st.dictionaries(st.text("aé", max_size=3), st.lists(VALUES, max_size=3), max_size=4),
     indent=st.sampled_from((None, 2)),
 )
-def test_members_of_objects_and_items_of_lists_can_be_read_one_by_one(
+def test_members_of_json_objects_and_items_of_json_lists_can_be_read_one_by_one(
     values: dict[str, list[object]], indent: int | None
 ) -> None:
     cursor = JsonCursor(json.dumps(values, indent=indent, ensure_ascii=False).encode())
@@ -302,7 +302,7 @@ def test_members_of_objects_and_items_of_lists_can_be_read_one_by_one(
 
 
 @pytest.mark.parametrize("size", [2**14 - 1, 2**14, 2**14 + 1, 2**18, 2**20])
-def test_values_that_end_near_the_end_of_a_read_window_are_read(size: int) -> None:
+def test_json_values_that_end_near_the_end_of_a_read_window_are_read(size: int) -> None:
     text = json.dumps(["x" * (size - 4), 12, 345])
     cursor = JsonCursor(text.encode())
     assert [cursor.value() for _ in cursor.items()] == json.loads(text)
@@ -359,7 +359,7 @@ def _read_all(cursor: JsonCursor) -> None:
     cursor.end()
 
 
-def test_an_escaped_backslash_does_not_start_another_escape() -> None:
+def test_an_escaped_backslash_in_json_does_not_start_another_escape() -> None:
     value = ["\\u0000", "\\ud800", "\U0001f600"]
     assert parse_json(json.dumps(value).encode(), "it") == value
 

@@ -137,7 +137,7 @@ def test_a_topology_is_isomorphic_to_the_graph_of_its_definition(spec: str) -> N
     assert nx.is_isomorphic(graph_of(topology(spec)), ORACLES[spec]())
 
 
-def test_diameters_and_degrees_equal_published_values() -> None:
+def test_diameters_and_degrees_of_topologies_equal_published_values() -> None:
     """The values are from the publications that the families in `FAMILIES` name as sources."""
     expected = {
         **{f"A{n},{k}": (k * (n - k), 3 * k // 2) for n, k in ((5, 2), (6, 2), (6, 3), (7, 3))},
@@ -160,7 +160,7 @@ def test_diameters_and_degrees_equal_published_values() -> None:
     assert {spec: topology(spec).nodes for spec in nodes} == nodes
 
 
-def test_distance_profiles_equal_published_values() -> None:
+def test_distance_profiles_of_topologies_equal_published_values() -> None:
     """FQ4 is the Clebsch graph, and SF5 is the Moore graph of Hoffman & Singleton 1960."""
     assert topology("FQ4").distance_profile() == (1, 5, 10)
     assert topology("SF5").distance_profile() == (50, 50 * 7, 50 * 42)
@@ -186,7 +186,7 @@ def test_a_random_regular_graph_is_regular_and_connected(spec: str) -> None:
     assert nx.is_connected(graph_of(t))
 
 
-def test_a_seed_always_gives_the_same_random_graph() -> None:
+def test_the_same_seed_always_gives_the_same_random_regular_graph() -> None:
     """Stored schedules contain the ports of this graph, so the test lists its links literally."""
     links = [*graph_of(topology("RR8,3,1")).edges]
     assert links == [
@@ -292,7 +292,7 @@ def test_generators_of_a_subgroup_define_its_cayley_graph() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_a_family_function_may_return_links() -> None:
+def test_a_function_that_defines_a_topology_family_may_return_links() -> None:
     @starcast.family("wheel", pattern=r"Wheel(\d+)", source="this test")
     def wheel(n: int) -> list[tuple[object, object]]:
         spokes = [("hub", node) for node in range(1, n + 1)]
@@ -315,7 +315,8 @@ def test_a_family_function_may_return_links() -> None:
 def test_a_spec_that_looks_like_a_network_spec_belongs_to_no_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
+    """The spec of a network is its name with a hyphen and six hexadecimal digits."""
+    monkeypatch.setattr(resolvers, "_resolvers", [])  # open labs of other tests would resolve specs
     starcast.family("dashed", pattern=r"Dash-(\d+)", source="this test")(lambda n: [(0, n)])
     assert topology("Dash-12345").nodes == 2
     with refused("unknown topology 'Dash-123456'") as refusal:

@@ -30,7 +30,7 @@ def entries(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_an_event_is_a_json_object_on_one_line(file: Path) -> None:
+def test_a_logged_event_is_a_json_object_on_one_line(file: Path) -> None:
     log.event("two\nlines", number=1, flag=True, nothing=None, path=file, words=["a", "b"])
     (entry,) = entries(file)
     assert entry.pop("time").endswith("+00:00")
@@ -79,7 +79,7 @@ def test_long_texts_are_shortened_in_the_log(file: Path) -> None:
     assert len(file.read_text()) < 5_000
 
 
-def test_only_events_of_the_chosen_level_or_above_are_written(tmp_path: Path) -> None:
+def test_only_events_of_the_chosen_level_or_above_are_logged(tmp_path: Path) -> None:
     file = tmp_path / "starcast.log"
     log.start(log.Target(file, "warning"))
     log.event("not written")

@@ -33,7 +33,7 @@ def java(folder: Path, version: str) -> Path:
     return path
 
 
-def test_the_lock_file_pins_the_oldest_supported_release() -> None:
+def test_the_lock_file_of_the_lts_server_pins_the_oldest_supported_neo4j_release() -> None:
     jars = JarSet(Path("/cache"), LOCK, VERSION)
     assert {jar.version for jar in jars.jars if jar.group == "org.neo4j"} == {VERSION}
     assert new_enough(VERSION)
