@@ -63,10 +63,13 @@ def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Sc
         assert np.array_equal(getattr(back, name), getattr(expanded, name)), name
 
 
-def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
+def test_rows_of_a_file_without_step_numbers_are_ordered_by_dependencies(
     tmp_path: Path, built: Schedule
 ) -> None:
-    """Without step numbers, each unit still crosses its original links, as early as possible."""
+    """The attributes `step` and `tree`, which only starcast writes, are removed.
+
+    The schedule still sends each unit over its original links.
+    """
     built = built.expand()
     back = read(written(built, plain=True), tmp_path, built.topology.spec, built.collective)
     sent = [
@@ -216,7 +219,7 @@ def test_a_chunk_sent_to_the_wrong_rank_of_an_alltoall_is_detected(tmp_path: Pat
         read(wrong, tmp_path, "K3", "alltoall")
 
 
-def test_a_file_with_a_gather_may_name_its_collective_custom(tmp_path: Path) -> None:
+def test_a_gather_can_be_read_from_a_file_whose_collective_is_named_custom(tmp_path: Path) -> None:
     text = written(schedule("S3", "gather", "one-port"), plain=True)
     text = text.replace('coll="gather"', 'coll="custom"')
     assert simulate(read(text, tmp_path, "S3", "gather")).complete
@@ -302,7 +305,7 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 def test_every_missing_dependency_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """Detection does not depend on the order in which thread blocks are executed."""
+    """Each dependency of the file is removed in turn, and the reader reports the unsafe access."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
@@ -365,8 +368,8 @@ def test_a_chunk_is_not_overwritten_before_its_previous_unit_has_been_copied(
         read(twice("-1 -1 0"), tmp_path, "K3", "broadcast")
 
 
-def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
-    """The threads of a block copy o[0] to o[1] and o[1] to o[2] in no defined order."""
+def test_a_step_that_copies_chunks_to_overlapping_chunks_is_refused(tmp_path: Path) -> None:
+    """The threads of a block would copy o[0] to o[1] and o[1] to o[2] in an undefined order."""
 
     def shifted(target: str) -> str:
         copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]
@@ -496,7 +499,9 @@ def exchange() -> Schedule:
     return schedule_from_columns(columns, "Q2", "allreduce")
 
 
-def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> None:
+def test_an_exported_allreduce_sends_each_sum_before_the_next_addition_changes_it(
+    tmp_path: Path,
+) -> None:
     back = read(written(exchange()), tmp_path, "Q2", "allreduce")
     assert all(np.array_equal(getattr(back, name), getattr(exchange(), name)) for name in COLUMNS)
     outputs = oracle.execute(written(exchange()), Random(1))  # noqa: S311
@@ -533,7 +538,7 @@ def test_a_file_that_is_not_xml_or_is_missing_is_refused(tmp_path: Path, content
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
+def test_a_randomly_damaged_file_is_refused_or_gives_a_complete_schedule(
     tmp_path: Path, seed: int
 ) -> None:
     """The damage is a replaced attribute value or some deleted bytes. Errors name the file."""
@@ -599,7 +604,7 @@ def test_sends_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> N
     assert arrivals == {("1", 1), ("a", 2), ("2", 3), ("a", 4), ("b", 5), ("3", 6)}
 
 
-def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
+def test_a_file_that_sends_partial_sums_over_a_switch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sends a partial sum to rank 1 over a switch") as refusal:
         read(summing_ring("allreduce"), tmp_path, star_of(4), "allreduce")
     assert refusal.value.hint == "link GPUs that exchange sums, or use K4"
@@ -608,8 +613,10 @@ def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
     assert simulate(read(summing_ring("allreduce"), tmp_path, made.spec, "allreduce")).complete
 
 
-def test_a_gpu_id_in_the_file_is_the_rank_of_a_gpu_in_the_machine(tmp_path: Path) -> None:
-    """The machine lists ranks 3, 1, 0, 2. NVLinks join rank i to rank i + 1 (modulo 4)."""
+def test_a_gpu_id_in_a_schedule_file_is_the_rank_of_a_gpu_in_the_machine_file(
+    tmp_path: Path,
+) -> None:
+    """The machine file lists the ranks 3, 1, 0, 2. NVLinks join rank i to rank i + 1 (modulo 4)."""
     ranks = [3, 1, 0, 2]
     devices = ""
     for rank in ranks:
