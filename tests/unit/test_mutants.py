@@ -105,7 +105,7 @@ def test_every_package_belongs_to_exactly_one_area_of_mutations() -> None:
     assert sorted(" ".join(PACKAGES.values()).split()) == sorted(folders)
 
 
-def test_the_modules_and_names_that_a_module_imports_are_listed_with_dots(tmp_path: Path) -> None:
+def test_the_imports_of_a_module_are_listed_with_their_full_names(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
