@@ -215,7 +215,9 @@ def read(made: Plan, folder: Path, collective: Any, spec: str = "K4") -> Schedul
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: str) -> None:
+def test_a_valid_mscclpp_plan_is_complete_and_takes_the_expected_number_of_steps(
+    tmp_path: Path, name: str
+) -> None:
     make, collective, steps, rows = PLANS[name]
     built = read(make(), tmp_path, collective)
     result = simulate(built)
@@ -231,7 +233,7 @@ def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: s
         (grouped_alltoall, "alltoall", 2, 9),
     ],
 )
-def test_transfers_over_a_switch_take_two_steps(
+def test_transfers_of_an_mscclpp_plan_over_a_switch_take_two_steps(
     tmp_path: Path, make: Any, collective: Any, steps: int, packet: int
 ) -> None:
     links = [(str(rank), "switch") for rank in EVERYONE]
@@ -387,7 +389,7 @@ def change(made: Plan, rank: int, block: int, number: int, **values: Any) -> Pla
         ("read", 3, "waits forever for a signal of rank 0 to rank 3 on memory channel 0"),
     ],
 )
-def test_a_missing_operation_is_detected(
+def test_an_mscclpp_plan_that_lacks_an_operation_is_refused(
     tmp_path: Path, name: str, operation: int, message: str
 ) -> None:
     make, collective, _, _ = PLANS[name]
@@ -404,7 +406,7 @@ def test_a_relaxed_signal_does_not_order_memory_accesses(tmp_path: Path) -> None
         read(made, tmp_path, "allreduce")
 
 
-def test_a_packet_that_is_written_twice_is_refused(tmp_path: Path) -> None:
+def test_an_mscclpp_plan_that_writes_a_packet_twice_is_refused(tmp_path: Path) -> None:
     """The receiving GPU could read the first or the second packet."""
     made = packet_allreduce()
     operations = made["gpus"][0]["threadblocks"][0]["ops"]
@@ -413,7 +415,9 @@ def test_a_packet_that_is_written_twice_is_refused(tmp_path: Path) -> None:
         read(made, tmp_path, "allreduce")
 
 
-def test_thread_blocks_that_wait_forever_are_reported(tmp_path: Path) -> None:
+def test_the_error_for_a_plan_that_cannot_finish_names_a_thread_block_that_waits_forever(
+    tmp_path: Path,
+) -> None:
     made = grouped_alltoall()
     made["gpus"][2]["threadblocks"][0]["ops"][4]["num_threadblocks"] = 4
     with refused("rank 2, thread block", "waits forever for", exit_code=6):
@@ -516,7 +520,7 @@ def test_a_barrier_used_by_more_thread_blocks_than_it_waits_for_is_refused(tmp_p
         ({"name": "signal", "channel_ids": [9]}, "step 1 uses index 9 in a list of 3 channels"),
     ],
 )
-def test_the_error_for_an_invalid_operation_states_the_problem(
+def test_the_error_for_an_invalid_operation_in_an_mscclpp_plan_states_the_problem(
     tmp_path: Path, values: Any, message: str
 ) -> None:
     with refused(message, "plan.json"):
@@ -549,7 +553,7 @@ def test_the_error_for_an_invalid_operation_states_the_problem(
         ('"memory"', '"\\ud800"', "the file is not an MSCCL++ plan: "),
     ],
 )
-def test_the_error_for_a_damaged_plan_states_the_problem(
+def test_the_error_for_a_damaged_mscclpp_plan_states_the_problem(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     text = json.dumps(direct_allgather())
@@ -587,7 +591,9 @@ def test_plans_for_another_network_old_plans_and_unreadable_plans_are_refused(
         schedule_from_mscclpp(tmp_path / "missing.json", "K2", "allgather")
 
 
-def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_path: Path) -> None:
+def test_an_mscclpp_plan_that_moves_too_many_units_is_refused_before_it_is_executed(
+    tmp_path: Path,
+) -> None:
     made = direct_allgather()
     for number, size in enumerate((61, 59, 53, 47)):
         group = {"tb_id": 0, "tbg_size": size}
@@ -596,7 +602,7 @@ def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_p
         read(made, tmp_path, "allgather")
 
 
-def test_a_short_plan_that_needs_much_memory_is_refused(tmp_path: Path) -> None:
+def test_a_short_mscclpp_plan_that_needs_much_memory_is_refused(tmp_path: Path) -> None:
     operations = [op("nop", tbg_info={"tb_id": 0, "tbg_size": size}) for size in (64, 63, 61, 59)]
     made = plan("broadcast", (1, 1, 0), lambda _: [operations], in_place=True)
     with refused("or holds or moves more than 4,000,000 units", exit_code=7):
