@@ -68,7 +68,7 @@ def read(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("to", FORMATS[Topology])
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("by", ["content", "suffix", "name"])
-def test_every_exported_format_is_read_back_as_an_equal_network(
+def test_a_network_file_in_every_exported_format_is_read_back_as_an_equal_network(
     tmp_path: Path, to: Any, name: str, by: str
 ) -> None:
     made = network(NETWORKS[name], name=name)
@@ -87,7 +87,9 @@ def test_every_exported_format_is_read_back_as_an_equal_network(
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.data())
-def test_any_permitted_labels_are_read_back(parents: list[int], data: st.DataObject) -> None:
+def test_networks_with_any_permitted_labels_are_exported_and_read_back(
+    parents: list[int], data: st.DataObject
+) -> None:
     """The network is a random tree, whose labels may contain any permitted character."""
     size = len(parents) + 1
     texts = st.text(f"{ascii_letters}{digits}_.", min_size=1, max_size=40)
@@ -178,7 +180,7 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.csv", "a,b\nb,c\n".encode("utf-16-le"), PATH),
     ],
 )  # fmt: skip
-def test_files_of_other_programs_are_read(
+def test_network_files_of_other_programs_are_read(
     read: Any, name: str, content: str | bytes, expected: set[tuple[str, str]]
 ) -> None:
     assert links(read(content, name)) == expected
@@ -309,14 +311,16 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.gz", b"\x1f\x8b\x08\x00", "the compressed data is incomplete or damaged"),
     ],
 )  # fmt: skip
-def test_the_error_for_an_invalid_file_names_the_file_and_the_reason(
+def test_the_error_for_an_invalid_network_file_names_the_file_and_the_reason(
     read: Any, name: str, content: str | bytes, words: str
 ) -> None:
     with refused(f"{name}", words):
         read(content, name)
 
 
-def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> None:
+def test_a_third_column_of_a_network_file_without_a_header_is_refused_as_ambiguous(
+    read: Any,
+) -> None:
     with refused("x.txt: line 1 has 3 values") as refusal:
         read("a b 10\nb c 10\n", "x.txt")
     for text in ("'source target capacity'", "'source target weight'", "was read as edges"):
@@ -324,13 +328,15 @@ def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> N
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_the_first_row_is_not_a_header_if_its_names_occur_in_other_rows(read: Any) -> None:
+def test_the_first_row_of_a_network_file_is_no_header_if_its_names_occur_in_other_rows(
+    read: Any,
+) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
     assert links(read("u v\nu w\n")) == {("u", "v"), ("u", "w")}
     assert links(read("u v\na b\n")) == {("a", "b")}
 
 
-def test_the_format_of_a_network_file_can_be_chosen(read: Any) -> None:
+def test_the_format_of_a_network_file_can_be_given(read: Any) -> None:
     content = "3 2\n2\n1 3\n2\n"
     assert links(read(content, "x.txt", file_format="metis")) == NUMBERS
     with refused("x.txt: line 2 has 1 value") as refusal:
@@ -355,7 +361,9 @@ def test_the_format_of_a_network_file_can_be_chosen(read: Any) -> None:
         ("x" * 60 + ".csv", "x" * 43),
     ],
 )
-def test_the_default_name_is_made_from_the_file_name(read: Any, file: str, name: str) -> None:
+def test_the_default_name_of_a_network_is_made_from_the_file_name(
+    read: Any, file: str, name: str
+) -> None:
     content = gzip.compress(GRAPHML.encode()) if file.endswith("gz") else "a b"
     made = read(content, file)
     assert made.spec == f"{name}-{made.sha256[:6]}"
@@ -456,7 +464,7 @@ def test_without_a_reporter_merged_links_and_unused_data_cause_warnings(read: An
         network(nx.MultiGraph([(0, 1), (1, 2), (1, 0)]))
 
 
-def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
+def test_merged_links_and_unused_data_of_a_network_file_are_reported(read: Any) -> None:
     def reported(content: Any, name: str) -> list[str]:
         lines: list[str] = []
         reporter = ProgressLines(lines.append)
@@ -509,7 +517,7 @@ def test_the_error_for_an_unknown_unit_shows_an_example_of_a_valid_value(read: A
         assert "remove" not in refusal.value.hint
 
 
-def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
+def test_a_network_is_read_from_a_pipe_like_from_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:

@@ -26,7 +26,7 @@ from support.read_svg import SVG, Picture, strokes
 
 
 @pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
-def test_a_node_has_the_same_position_in_the_drawings_of_all_steps(name: str) -> None:
+def test_a_node_has_the_same_position_in_the_drawings_of_all_steps_of_a_schedule(name: str) -> None:
     built = schedule("S4", "broadcast", "multiple")
     circles = Picture(draw_steps(built, layout=name)).root.iter(f"{SVG}circle")
     nodes = [circle for circle in circles if circle.find(f"{SVG}title") is not None]
@@ -163,7 +163,7 @@ def points(curve: list[complex]) -> np.ndarray:
     return np.asarray((1 - t) ** 2 * start + 2 * t * (1 - t) * middle + t**2 * end)
 
 
-def test_every_node_and_every_link_is_drawn_once() -> None:
+def test_a_drawing_of_a_topology_shows_every_node_and_every_link_once() -> None:
     for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4", "BP2", "T3x4"]:
         network = topology(spec)
         drawn = Picture(draw_topology(network))

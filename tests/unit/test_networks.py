@@ -91,7 +91,7 @@ def test_the_diameter_of_a_network_equals_that_computed_by_networkx(seed: int) -
     assert network(graph).diameter == nx.diameter(graph)
 
 
-def test_the_spec_depends_on_labels_and_links_but_not_on_their_order() -> None:
+def test_the_spec_of_a_network_depends_on_labels_and_links_but_not_on_their_order() -> None:
     links = [("b", "a"), ("b", "c"), ("c", "d")]
     first = network(links, name="mine")
     assert first.spec == "mine-854f83"
@@ -218,7 +218,7 @@ def test_a_forest_can_be_saved_even_if_the_source_of_its_network_is_unusual(tmp_
 
 
 @pytest.mark.parametrize("end", [-1, 2])
-def test_links_to_nodes_that_do_not_exist_are_refused(end: int) -> None:
+def test_network_links_to_nodes_that_do_not_exist_are_refused(end: int) -> None:
     with refused("a link of the network 'mine' joins a node that does not exist"):
         starcast.Network("mine", ["a", "b"], [(0, end)])
 

@@ -194,6 +194,7 @@ def test_a_writing_clause_is_refused_after_any_text(text: str) -> None:
 def test_the_error_for_an_invalid_statement_names_the_file_and_the_line(
     body: str, message: str
 ) -> None:
+    """Errors that concern the whole statement name only the file."""
     assert refusal(body).startswith(message)
 
 
