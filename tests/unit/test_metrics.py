@@ -1,4 +1,4 @@
-"""The methods of `Forest` and `describe_forest`, compared with an oracle and known values."""
+"""The methods of `Forest` and `describe_forest`, compared with simple code and known values."""
 
 from collections import Counter
 from itertools import chain

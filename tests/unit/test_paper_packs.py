@@ -116,7 +116,9 @@ def test_loading_a_paper_pack_again_uses_its_edited_claims_and_checks(pack: Path
     assert list(load(pack)) == ["MYPAPER.far", "MYPAPER.children"]
 
 
-def test_claims_can_refer_to_a_family_that_the_pack_defines(pack: Path) -> None:
+def test_claims_of_a_paper_pack_can_refer_to_a_topology_family_that_the_pack_declares(
+    pack: Path,
+) -> None:
     (pack / "networks.py").write_text(FAMILY)
     sizes = 'quick = ["R4", "R5"], beyond = ["R3"]'
     edit(pack / "claims.toml", 'family = "star", quick = 5, full = 6, deep = 7', sizes)
@@ -179,7 +181,7 @@ def test_a_paper_pack_can_be_loaded_as_a_module_or_through_an_entry_point(
     assert starcast.check("MYPAPER.children").verdict == "fails"
 
 
-def test_two_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: Path) -> None:
+def test_two_paper_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: Path) -> None:
     load(pack)
     write_template(tmp_path / "other" / "mypaper")
     with pytest.raises(InputError, match=r"packs .*/mypaper and .*/other/mypaper have the same"):
@@ -229,7 +231,7 @@ def test_a_plug_in_whose_package_cannot_be_imported_is_refused(
         ("check.distances().fill(0)", "ValueError: assignment destination is read-only"),
     ],
 )
-def test_a_check_that_raises_an_exception_is_reported_with_its_line(
+def test_the_error_for_a_claim_check_that_raises_an_exception_names_its_line(
     measured: str, reason: str, pack: Path
 ) -> None:
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", measured)

@@ -135,7 +135,7 @@ def test_two_records_have_the_same_digest_only_if_all_fields_and_arrays_agree() 
     assert replace(record, witness={"side": np.array([0, 1])}).digest == record.digest
 
 
-def test_combining_a_record_twice_lists_its_attempts_once() -> None:
+def test_a_combined_record_lists_each_search_attempt_once() -> None:
     one, other = (
         replace(WEAK, tried=(Attempt(name, 6, "open", 1.0),), seconds=1.0) for name in "ab"
     )
@@ -144,7 +144,9 @@ def test_combining_a_record_twice_lists_its_attempts_once() -> None:
     assert combined.seconds == 2.0
 
 
-def test_a_combined_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_combined_record_lists_only_the_newest_search_attempts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("starcast.records.model.MAX_ATTEMPTS", 3)
     one, other = (
         replace(WEAK, tried=tuple(Attempt(name, 6, "open", 1.0) for name in names))
@@ -204,7 +206,7 @@ def test_random_seeds_that_no_record_can_contain_are_refused_before_the_first_se
 
 
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])
-def test_a_bound_whose_proof_is_not_regenerated_is_ignored(
+def test_a_record_bound_whose_proof_is_not_regenerated_is_ignored(
     format_: ProofFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)
@@ -327,18 +329,22 @@ def race(folder: Path) -> None:
         assert len(list(path.parent.glob(f"{record.topology}.*.npz"))) == 1
 
 
-def test_concurrent_saves_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
+def test_records_saved_at_the_same_time_do_not_replace_the_best_record_and_its_witness(
+    tmp_path: Path,
+) -> None:
     race(tmp_path)
 
 
 @pytest.mark.slow
-def test_concurrent_saves_keep_the_best_record_in_each_of_50_races(tmp_path: Path) -> None:
+def test_records_saved_at_the_same_time_do_not_replace_the_best_record_in_50_repetitions(
+    tmp_path: Path,
+) -> None:
     for number in range(50):
         race(tmp_path / str(number))
 
 
 @pytest.mark.slow
-def test_four_concurrent_merges_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
+def test_four_simultaneous_merges_keep_the_best_record(tmp_path: Path) -> None:
     environment = {**os.environ, "STARCAST_HOME": str(tmp_path / "home")}
     files = [
         shard_of(tmp_path / f"{rounds}.json", delayed(FOUR_ROUNDS, rounds)) for rounds in range(4)

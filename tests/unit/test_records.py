@@ -118,7 +118,9 @@ def test_a_short_proof_of_a_record_is_regenerated_and_accepted(record: Record) -
 
 
 @by_id
-def test_a_record_that_comes_with_starcast_is_verified_except_for_its_proof(record: Record) -> None:
+def test_a_record_that_comes_with_starcast_passes_all_checks_but_that_of_its_proof(
+    record: Record,
+) -> None:
     """The witness has the recorded value, and the bound follows from theory or from a proof."""
     expected = "verified" if record.proof is None else "not made again"
     assert check_record(record).verification == expected
@@ -363,7 +365,9 @@ def _shipped_for(problem: str) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", _shipped_for("one-port-broadcast"))
-def test_the_algorithm_optimal_broadcasts_in_the_number_of_rounds_in_its_record(spec: str) -> None:
+def test_the_broadcast_algorithm_optimal_takes_the_number_of_rounds_in_its_record(
+    spec: str,
+) -> None:
     plan = schedule(spec, "broadcast", "optimal")
     result = simulate(plan)
     assert (result.violation, result.complete) == (None, True)

@@ -24,7 +24,7 @@ REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allga
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
-def test_gather_reduce_and_reduce_scatter_are_reversed_scatter_broadcast_and_allgather(
+def test_reversed_scatters_broadcasts_and_allgathers_are_gathers_and_reductions(
     spec: str, collective: str
 ) -> None:
     """Reversing such a schedule again gives the original schedule, with the same id and columns."""
@@ -45,9 +45,9 @@ def test_gather_reduce_and_reduce_scatter_are_reversed_scatter_broadcast_and_all
 
 
 def test_recursive_halving_and_doubling_take_the_published_number_of_steps() -> None:
-    """Halving and doubling take d steps each (Thakur, Rabenseifner & Gropp 2005).
+    """Halving and doubling take d steps each on 2^d nodes (Thakur, Rabenseifner & Gropp 2005).
 
-    In each of the two phases, a node sends N-1 blocks in total.
+    In each of the two phases, a node sends 2^d - 1 blocks in total.
     """
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
@@ -97,7 +97,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ("spec", "algorithm", "ports"),
     [("S4", "greedy", "all"), ("S4", "necklace", "all"), ("Q3", "binomial", "one")],
 )
-def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
+def test_an_allreduce_that_loses_or_repeats_a_contribution_is_invalid(
     spec: str, algorithm: str, ports: str, change: str
 ) -> None:
     make, words = CHANGES[change]
@@ -178,7 +178,7 @@ def test_in_a_reduction_contributions_of_dead_nodes_are_not_required() -> None:
         ("reduce", [True, False], "differ in length"),
     ],
 )
-def test_the_column_combine_is_required_in_reductions_and_otherwise_refused(
+def test_the_schedule_column_combine_is_required_in_reductions_and_otherwise_refused(
     collective: Any, combine: Any, message: str
 ) -> None:
     columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}

@@ -344,7 +344,9 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_arguments_of_wrong_types_are_refused(call: Callable[[Lab], Any], words: str) -> None:
+def test_arguments_of_lab_methods_that_have_a_wrong_type_are_refused(
+    call: Callable[[Lab], Any], words: str
+) -> None:
     with refused(words):
         call(Lab(Settings.load))
 

@@ -17,7 +17,7 @@ GREEDY = CONSTRUCTIONS["greedy"]
     ("registry", "name", "close"),
     [(CONSTRUCTIONS, "gready", "greedy"), (REGISTRIES["alltoall"], "exakt", "exact")],
 )
-def test_the_error_for_an_unknown_name_suggests_the_closest_name(
+def test_the_error_for_an_unknown_construction_or_algorithm_suggests_the_closest_name(
     registry: Registry[Construction], name: str, close: str
 ) -> None:
     with pytest.raises(InputError) as refusal:

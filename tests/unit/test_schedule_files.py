@@ -316,7 +316,7 @@ def test_the_format_of_a_schedule_file_is_detected_from_its_content_before_its_s
         (b"\x1f\x8b\x08\0", "a compressed file"),
     ],
 )
-def test_the_error_for_an_unsupported_format_names_it_and_the_supported_formats(
+def test_the_error_for_an_unsupported_schedule_file_names_its_and_all_supported_formats(
     tmp_path: Path, content: bytes, noun: str
 ) -> None:
     for name in ("a.csv", "a.goal", "a.txt"):
@@ -410,7 +410,7 @@ def test_the_hint_for_an_unknown_column_names_the_columns_that_the_collective_ac
         ("allreduce", {"unit": [600_000, 600_000], "tree": [0, 255]}),
     ],
 )
-def test_a_schedule_with_few_rows_but_huge_numbers_is_refused(
+def test_a_schedule_with_few_rows_but_huge_step_or_unit_numbers_is_refused(
     collective: Any, changes: dict[str, Any]
 ) -> None:
     columns: dict[str, Any] = {"step": [1, 2], "sender": [0, 0], "port": [2, 2], "unit": [0, 0]}
