@@ -399,7 +399,7 @@ def test_an_mscclpp_plan_that_lacks_an_operation_is_refused(
         read(made, tmp_path, collective)
 
 
-def test_a_relaxed_signal_does_not_order_memory_accesses(tmp_path: Path) -> None:
+def test_a_relaxed_signal_in_an_mscclpp_plan_does_not_order_memory_accesses(tmp_path: Path) -> None:
     made = two_step_allreduce()
     made["gpus"][1]["threadblocks"][0]["ops"][1]["name"] = "rlxsignal"
     with refused("reads s[1] of rank 3 without waiting for rank 1, thread block 0", exit_code=6):

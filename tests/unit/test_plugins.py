@@ -256,7 +256,10 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("kind", BODIES)
-def test_a_plug_in_cannot_end_the_command(load: Callable[[str], None], kind: str, end: str) -> None:
+def test_a_plug_in_that_raises_system_exit_does_not_end_the_command(
+    load: Callable[[str], None], kind: str, end: str
+) -> None:
+    """Other exceptions that do not derive from `Exception` are refused in the same way."""
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
         BUILDS[kind]()

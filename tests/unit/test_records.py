@@ -242,7 +242,7 @@ def test_a_record_whose_value_contradicts_its_witness_or_bound_is_rejected() -> 
         verify(replace(record, bound=6))
 
 
-def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None:
+def test_a_record_with_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     with pytest.raises(RejectedError, match="without a proof"):
         verify_bound(replace(record, bound=9))
@@ -391,7 +391,7 @@ def test_an_allgather_on_hamiltonian_cycles_reaches_the_bound_for_odd_n(
         assert result.steps == -(-messages * (network.nodes - 1) // network.degree)
 
 
-def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
+def test_the_construction_optimal_edge_disjoint_has_the_height_stated_in_its_record() -> None:
     for spec in _shipped_for("edge-disjoint-trees"):
         trees = forest(spec, "optimal-edge-disjoint", root=1)
         trees.verify()

@@ -464,7 +464,7 @@ def test_defects_are_extra_components_of_classes_and_acyclic_components_between_
 
 
 @pytest.mark.slow
-def test_a_solver_that_exceeds_its_memory_limit_ends_with_an_error() -> None:
+def test_a_solver_process_that_exceeds_its_memory_limit_ends_with_an_error() -> None:
     with pytest.raises(LimitError, match="needs more than 150 MB"):
         solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")
 
@@ -479,7 +479,7 @@ def test_an_error_in_a_solver_process_is_raised_in_the_main_process() -> None:
 
 
 @pytest.mark.slow
-def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
+def test_a_solver_process_ends_silently_if_the_pipe_for_its_result_is_closed(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """An interrupted search closes the pipe."""
@@ -537,8 +537,11 @@ def test_cutting_planes_certify_a_bound_that_is_at_most_the_bisection_width(
     assert problem.bound().value <= value <= least
 
 
-def test_a_certificate_with_wrong_multipliers_or_automorphisms_does_not_prove_its_bound() -> None:
-    """Multipliers that are too large prove a smaller bound. Negative multipliers are rejected."""
+def test_a_wrong_bisection_certificate_does_not_prove_its_bound() -> None:
+    """Multipliers that are too large prove a smaller bound.
+
+    Negative multipliers and maps that are not automorphisms are rejected.
+    """
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8

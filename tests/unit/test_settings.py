@@ -103,7 +103,7 @@ def test_an_invalid_settings_file_gives_a_one_line_message_with_a_hint(
     ],
 )
 @pytest.mark.parametrize("source", ["flag", "environment", "file"])
-def test_a_uri_with_a_secret_is_refused_without_printing_the_secret(
+def test_a_postgresql_uri_that_contains_a_secret_is_refused_without_printing_the_secret(
     folder: Path, uri: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flags = ["--postgres-uri", uri] if source == "flag" else []
@@ -176,7 +176,7 @@ def test_a_password_is_read_from_its_file_without_the_line_break(folder: Path) -
     )
 
 
-def test_a_missing_password_or_password_file_is_refused() -> None:
+def test_a_connection_to_neo4j_without_a_password_or_password_file_is_refused() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):

@@ -209,10 +209,10 @@ def test_simgrid_times_equal_the_computed_times_over_unequal_links(
 
 
 @pytest.mark.slow
-def test_moving_a_row_of_a_schedule_changes_the_simgrid_time_as_computed(
+def test_simgrid_takes_the_computed_time_for_a_schedule_in_which_a_row_is_moved(
     simgrid: Path | None,
 ) -> None:
-    """SimGrid returns the computed time of each changed schedule, not that of the original."""
+    """This time differs from that of the original schedule."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
     requests = requests_of(

@@ -1,4 +1,4 @@
-"""The simulator on invalid and extreme input; other test modules compare it with an oracle."""
+"""The simulator on invalid and extreme input. Other modules compare it with a second simulator."""
 
 from dataclasses import replace
 

@@ -164,7 +164,7 @@ def test_the_algorithm_ring_is_refused_on_networks_with_switches() -> None:
         schedule(cycle, "allgather", "ring")
 
 
-def test_the_one_port_model_does_not_limit_switches() -> None:
+def test_in_the_one_port_model_a_switch_may_send_and_receive_several_messages_in_a_step() -> None:
     network = hub(3)
     port = [network.ports_between(3, end)[0] for end in range(3)]
     built = rows_of_hub(
@@ -247,7 +247,7 @@ def test_the_doubling_bound_does_not_hold_for_broadcasts_through_a_switch() -> N
     assert lower_bound(hub(8), "allreduce", "all", Fraction(6), machine).bytes == 6
 
 
-def test_the_vector_of_an_allreduce_is_split_among_endpoints() -> None:
+def test_the_vector_of_an_allreduce_is_split_among_endpoints_and_not_among_switches() -> None:
     """The hub has two endpoints, so with M = 3 a unit is a sixth of the vector of 12 bytes."""
     machine = Machine(Fraction(100), Fraction(1))
     table = build_table(CostProblem(hub(2), "allreduce", "all", Fraction(12), machine, messages=3))
@@ -384,7 +384,7 @@ def test_exported_network_files_preserve_switches(tmp_path: Path, to: TopologyFo
 
 
 @pytest.mark.parametrize("collective", ALONG_TREES)
-def test_a_schedule_with_switches_is_exported_completely_or_refused(
+def test_the_export_of_a_schedule_with_switches_is_complete_or_refused(
     tmp_path: Path, collective: Collective
 ) -> None:
     built = schedule(switched(), collective, TREE)
@@ -406,7 +406,7 @@ def test_descriptions_and_drawings_of_topologies_distinguish_switches_from_endpo
     assert "squares" not in draw_topology(topology("Mesh3x4"))
 
 
-def test_endpoints_are_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
+def test_endpoints_are_drawn_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
     built = schedule(hub(3), "allreduce", "greedy")
     boxes = Picture(draw_steps(built, [built.steps])).root.iter(f"{SVG}rect")
     shades = [float(box.get("fill-opacity", 0)) for box in boxes if box.get("fill") == ACCENT]

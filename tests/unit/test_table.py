@@ -50,7 +50,7 @@ def test_a_table_in_json_contains_plain_numbers_lists_and_null(table: Table) -> 
     ]
 
 
-def test_numbers_that_json_cannot_represent_become_null(
+def test_nan_and_infinity_in_a_table_become_null_in_json(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows: list[dict[str, Any]] = [{"x": math.nan, "y": [np.float64("-inf"), Fraction(1, 2), "é"]}]
@@ -80,7 +80,7 @@ def test_table_columns_with_values_of_different_types_become_text_in_polars() ->
 
 
 @pytest.mark.parametrize("others", [[], [2.5], [None, 1]])
-def test_huge_integers_become_floats_in_polars(others: list[float | None]) -> None:
+def test_integers_that_are_too_large_for_polars_become_floats(others: list[float | None]) -> None:
     times: list[float | None] = [4 * 10**60, -(2**127), *others]
     assert Table.of([{"time": time} for time in times], ["time"]).to_polars()["time"].to_list() == [
         4e60, -(2.0**127), *others,

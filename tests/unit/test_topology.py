@@ -222,7 +222,7 @@ def large_topologies(draw: st.DrawFn) -> Topology:
 
 
 @given(large_topologies(), st.data())
-def test_single_nodes_of_large_topologies_follow_the_definition(
+def test_single_nodes_of_large_topologies_follow_their_mathematical_definition(
     t: Topology, data: st.DataObject
 ) -> None:
     rank, other = (data.draw(st.integers(0, t.nodes - 1)) for _ in range(2))

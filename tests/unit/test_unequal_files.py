@@ -310,7 +310,9 @@ def test_invalid_link_latencies_are_refused(read: Any, text: str, message: str) 
 
 
 @pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
-def test_attributes_capacity_that_are_not_positive_numbers_are_refused(value: Any) -> None:
+def test_link_attributes_named_capacity_that_are_not_positive_numbers_are_refused(
+    value: Any,
+) -> None:
     graph = nx.Graph()
     graph.add_edge("a", "b", capacity=value)
     graph.add_edge("b", "c", capacity=value)
