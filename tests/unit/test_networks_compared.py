@@ -19,7 +19,7 @@ EVERY = pytest.mark.parametrize(
 
 
 def lines(table: str) -> dict[str, str]:
-    """Return the rows of a table on the page, by network."""
+    """Return the rows of a table on the comparison page, keyed by network."""
     text = TEXT.partition(BEGIN.format(table, "networks_compared.py"))[2].partition(END)[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     return {line.split("`")[1]: line for line in rows}
@@ -116,7 +116,7 @@ def test_the_comparison_page_has_a_drawing_for_each_star_graph() -> None:
 
 
 def share(spec: str, collective: str, unit: str) -> float:
-    """Return the time of a network relative to the star graph, read from the page."""
+    """Return the time relative to the star graph that the comparison page states for a network."""
     column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
     return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
 

@@ -15,7 +15,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "", columns: str = "a: something") -> Query:
-    """Return a query with this body, which begins on line 6 of the file by default."""
+    """Return a query with this body. By default, the body begins on line 6 of the file."""
     items, shown = (indent(f"\n{lines}", "//   ") for lines in (parameters, columns))
     given = items if parameters else " none"
     head = f"// title: T\n// question: Q?\n// parameters:{given}\n// columns:{shown}\n"

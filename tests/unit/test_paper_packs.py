@@ -31,7 +31,7 @@ def bi_rotator(n):
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text in a file, and check that the file contains it."""
+    """Replace a text in a file after checking that the file contains it."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")

@@ -176,7 +176,7 @@ def test_a_cycle_is_drawn_as_a_ring() -> None:
 
 
 def shortest(spec: str, source: str, target: str) -> list[list[int]]:
-    """Return the ports of all shortest paths, by trying each port at each node."""
+    """Return the ports of all shortest paths, found by trying each port at each node."""
     network = topology(spec)
     far = network.distances(target)
 

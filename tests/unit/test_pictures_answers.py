@@ -41,7 +41,7 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 
 def links(found: Any) -> dict[str, int]:
-    """Return how often each link of a subgraph occurs, by the link as text."""
+    """Return how often each link of a subgraph occurs, keyed by the link as text."""
     counts = {}
     for link, count in found.links.items():
         arrow = f"-{link.port}-{'>' if link.arrow else ''}"

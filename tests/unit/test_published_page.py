@@ -62,7 +62,7 @@ def test_every_schedule_file_of_a_published_repository_has_a_verdict(
 
 
 def table(name: str) -> list[str]:
-    """Return the lines of a table on the page."""
+    """Return the lines of a table on the page of published schedules."""
     text = published_schedules.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(name, "published_schedules.py"))[2].partition(END)[0]
     return text.strip().splitlines()

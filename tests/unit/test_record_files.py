@@ -93,7 +93,7 @@ def test_a_damaged_record_file_is_refused(
         ({"arguments": {"congestion": 3}}, "the arguments of one-port-broadcast must be: none"),
     ],
 )
-def test_a_record_that_could_not_be_read_back_is_not_written(
+def test_a_record_with_content_that_could_not_be_read_back_is_not_written(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     record = shipped_record("one-port-broadcast", "S4")

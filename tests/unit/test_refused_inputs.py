@@ -152,7 +152,7 @@ def with_default(default: object) -> Read:
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int, depth: object = default) -> None:
-            """Serve as a construction with an empty body."""
+            """A construction with an empty body."""
 
         trees.__annotations__["depth"] = default
         starcast.construction("mine", source="me")(trees)

@@ -29,7 +29,7 @@ def test_the_modules_that_execute_runs_do_not_import_sqlalchemy() -> None:
     assert run_program(program).stdout == "False\n"
 
 
-def test_a_run_written_to_a_file_is_read_back_unchanged() -> None:
+def test_an_experiment_run_written_to_a_file_is_read_back_unchanged() -> None:
     point = make_point("S4", "broadcast", "multiple", faults=("2134@2",), message_bytes=7)
     execution = execute(point)
     run = price_run(point, execution)

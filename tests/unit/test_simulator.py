@@ -73,7 +73,7 @@ def test_the_root_and_the_number_of_units_of_a_schedule_are_checked() -> None:
     assert {unit for _, unit in more.undelivered} == {2}
 
 
-def test_if_all_nodes_are_dead_no_unit_is_missing() -> None:
+def test_a_simulation_in_which_all_nodes_are_dead_has_no_missing_unit() -> None:
     run = simulate(broadcast(3, "greedy", "all", 1), faults=range(6))
     assert run.complete
     assert run.missing == 0

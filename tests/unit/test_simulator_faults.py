@@ -163,7 +163,7 @@ def test_a_gather_with_a_dead_root_is_complete_and_has_a_remark() -> None:
     assert "nothing need be delivered" in remark
 
 
-def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
+def test_dead_nodes_and_links_other_than_the_root_add_no_remark_to_the_result() -> None:
     for name, algorithm in (
         ("broadcast", "greedy"),
         ("scatter", "balanced"),

@@ -126,9 +126,10 @@ def test_on_links_with_capacities_verdicts_equal_those_of_an_independent_simulat
 
 @given(st.data(), st.sampled_from(COLLECTIVES), st.sampled_from(EXECUTION_MODELS))
 @max_examples(60)
-def test_times_over_links_with_capacities_and_latencies_equal_an_event_simulation(
+def test_times_over_unequal_links_equal_those_of_an_event_simulation(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
+    """The links differ in capacity and latency."""
     flood = data.draw(floods(collective))
     machine = data.draw(st.sampled_from(MACHINES))
     found = assert_same_times(flood, execution, machine)
@@ -149,7 +150,7 @@ def test_times_on_a_line_of_three_nodes_equal_those_computed_by_hand(
     assert timing(judged, 64, 100, 1, execution).time == time
 
 
-def test_six_units_cross_a_link_of_capacity_3_in_two_steps() -> None:
+def test_six_units_are_sent_over_a_link_of_capacity_3_in_two_steps() -> None:
     network = starcast.network([("a", "b")], name="pair", capacities=[3])
     rows = [(1 + unit // 3, "a", "b", unit) for unit in range(6)]
     judged = sends(network, *rows, each=6, units=6)
@@ -193,7 +194,7 @@ def test_times_over_unequal_links_are_exact_even_beyond_64_bits() -> None:
 
 @given(st.data(), st.sampled_from(COLLECTIVES), st.sampled_from(EXECUTION_MODELS))
 @max_examples(40)
-def test_no_complete_schedule_over_unequal_links_is_below_the_lower_bounds(
+def test_no_complete_schedule_over_unequal_links_is_faster_than_the_lower_bounds(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
     """The numbers of steps are compared as well as the times."""

@@ -308,7 +308,7 @@ def test_the_pages_of_an_api_listing_contain_every_item_exactly_once(client: Tes
     assert ids == expected
 
 
-def test_the_link_to_the_next_page_is_correct_if_the_resource_name_has_a_format_suffix() -> None:
+def test_the_link_to_the_next_page_is_correct_even_if_a_name_ends_with_a_format_suffix() -> None:
     request = Mock(query_params=QueryParams("limit=1&format=json"))
     request.url.path, request.app.state.service.published = f"{API}/experiments/e1.csv", ()
     page = Paging(request, None, 1).page([{"run": 1}, {"run": 2}], "run")
@@ -416,7 +416,7 @@ def test_every_class_of_starcast_errors_has_an_http_status() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_the_api_is_read_only(client: TestClient, method: str) -> None:
+def test_the_api_refuses_requests_that_would_write(client: TestClient, method: str) -> None:
     response = client.request(method, f"{API}/topologies/S4")
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET"
@@ -454,7 +454,7 @@ def test_a_server_with_a_host_name_accepts_that_name_and_ip_addresses(
         assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
 
 
-def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
+def test_the_server_refuses_requests_from_other_origins(client: TestClient) -> None:
     path = f"{API}/topologies/S3"
     others = ("http://evil.example", "null", "http://[", "http://[::1", "", "://")
     for origin in ("http://127.0.0.1:8321", *others):
@@ -493,7 +493,7 @@ def test_responses_with_pages_resources_files_or_errors_have_security_headers(
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
-def test_a_long_url_is_refused(client: TestClient) -> None:
+def test_the_server_refuses_a_very_long_url(client: TestClient) -> None:
     assert client.get(f"{API}/topologies/{'x' * 9_000}").status_code == 414
 
 

@@ -59,7 +59,7 @@ def test_a_page_is_served_while_500_other_connections_send_nothing_more(address:
         assert all(map(is_open, hanging))
 
 
-def test_the_number_of_running_requests_is_limited() -> None:
+def test_the_server_limits_the_number_of_running_requests() -> None:
     async def attack() -> tuple[list[int], list[int]]:
         released = asyncio.Event()
 
@@ -191,7 +191,7 @@ def test_the_first_requests_wait_until_the_first_worker_has_started() -> None:
         f"{API}/queries/overlap/load-histogram/answer?%00=1",
     ],
 )
-def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) -> None:
+def test_a_url_that_contains_the_character_nul_is_refused(client: TestClient, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 400
     assert response.json()["detail"] == "the URL contains the character NUL"
