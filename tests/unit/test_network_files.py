@@ -389,7 +389,7 @@ def test_a_string_is_treated_as_a_file_path_if_it_has_a_slash_or_a_known_suffix(
 
 
 def test_node_titles_in_a_file_become_labels_if_they_are_complete_and_unique(read: Any) -> None:
-    """A title is the attribute `label` or `name` of a node."""
+    """Titles are taken from the attribute `label` or `name` of the nodes."""
 
     def make(nodes: list[dict[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
         chain = [{"source": 0, "target": 1}, {"source": 1, "target": 2}]
