@@ -1,4 +1,4 @@
-"""Machine files of ns-3, NCCL, RCCL and SimGrid: compared with an oracle, refused if invalid."""
+"""Reading machine files of ns-3, NCCL, RCCL and SimGrid, and errors for invalid files."""
 
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -18,8 +18,8 @@ from starcast.support.errors import StarcastError
 from starcast.support.progress import ProgressLines, Silent
 from support.meeting import refused
 
-#: For each link, given by the labels of its ends: capacity in bit/s, and latency in the unit of the
-#: network.
+#: Capacity in bit/s and latency (in the unit of the network) of each link, which is given by the
+#: labels of its ends.
 Links = dict[frozenset[str], tuple[float, int]]
 
 
@@ -57,7 +57,7 @@ NS3 = """6 1 6
 
 
 def test_capacities_latencies_and_switches_of_ns3_files_are_read(read: Any) -> None:
-    """Five of the six nodes are hosts. Two parallel links have a total capacity of 400 Gbit/s.
+    """The file has five hosts and one switch. Two parallel links have a total of 400 Gbit/s.
 
     The capacity 12.5 GB/s is read as 100 Gbit/s.
     """
@@ -80,7 +80,10 @@ def test_capacities_latencies_and_switches_of_ns3_files_are_read(read: Any) -> N
 
 
 def test_ns3_files_without_switches_and_simai_files_are_read(read: Any) -> None:
-    """The ns-3 file has a blank second line. SimAI has two kinds of switches and no file suffix."""
+    """The ns-3 file has a blank line instead of a list of switches.
+
+    The SimAI file has two kinds of switches, and its name has no suffix.
+    """
     ring = "4 0 4\n\n" + "".join(f"{node} {(node + 1) % 4} 25Gbps 5us 0\n" for node in range(4))
     made = read(ring, "ring.txt")
     assert (made.nodes, made.endpoints, made.latencies.max()) == (4, 4, 5)
@@ -197,8 +200,10 @@ def machine(seed: int) -> str:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_reader_of_nccl_and_rccl_files_agrees_with_the_oracle(read: Any, seed: int) -> None:
-    """The reader and the oracle find the same GPUs, the same links, and the same capacities."""
+def test_the_reader_of_nccl_and_rccl_files_agrees_with_a_second_reader(
+    read: Any, seed: int
+) -> None:
+    """Both readers find the same GPUs, links and capacities in the files of random machines."""
     text = machine(seed)
     made = read("<!--\n - Licence\n" + " - words\n" * 1000 + " -->\n" + text)
     gpus, expected = oracle(text.replace('target="00000000', 'target="0000'))
@@ -329,7 +334,10 @@ PLATFORM = """<?xml version='1.0'?>
 
 
 def test_simgrid_platform_files_are_read(read: Any) -> None:
-    """Loopback and combined routes are not links. The default units are bytes/s and seconds."""
+    """Loopback routes and routes over several links do not become links.
+
+    Numbers without a unit are in bytes/s or in seconds.
+    """
     made = read(PLATFORM)
     assert made.labels().tolist() == ["a", "b", "r"]
     assert made.endpoints == 2
@@ -464,8 +472,10 @@ SAMPLES = [NS3, machine(7), system(gpu(1, 0, SWITCH) + gpu(2, 1, SWITCH)), PLATF
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-def test_a_changed_machine_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
-    """The test fails if the reader raises an exception other than a refusal."""
+def test_a_randomly_changed_machine_file_is_read_or_refused(
+    sample: str, data: st.DataObject
+) -> None:
+    """The test fails if the reader raises any exception other than a `StarcastError`."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 5)))
     middle = data.draw(st.text("09a <>\"'/=&;.:-\n", max_size=3))

@@ -7,7 +7,7 @@ import pytest
 from support.markers import GROUPS, TESTS, group
 
 
-def test_every_test_module_belongs_to_a_group() -> None:
+def test_every_test_module_belongs_to_a_known_group_of_tests() -> None:
     modules = list(TESTS.rglob("test_*.py"))
     assert len(modules) > 100
     assert {group(module) for module in modules} == GROUPS
@@ -18,7 +18,7 @@ def test_a_test_module_in_an_unknown_folder_is_an_error() -> None:
         group(TESTS / "elsewhere" / "test_x.py")
 
 
-def test_every_group_is_declared_as_a_marker_and_run_by_the_makefile(
+def test_every_group_of_tests_is_declared_as_a_marker_and_run_by_the_makefile(
     pytestconfig: pytest.Config,
 ) -> None:
     declared = {marker.split(":")[0] for marker in pytestconfig.getini("markers")}

@@ -1,4 +1,4 @@
-"""The methods of `Forest` and `describe_forest`, compared with an oracle and known values."""
+"""The methods of `Forest` and `describe_forest`, compared with simple code and known values."""
 
 from collections import Counter
 from itertools import chain
@@ -19,14 +19,14 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
-    """Other tests compare the parents with the definitions of the constructions."""
+def test_forest_metrics_equal_those_computed_node_by_node(spec: str) -> None:
+    """Other tests compare the trees themselves with the definitions of their constructions."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
 
-def test_loads_on_an_nk_star_are_counted_at_the_ports_of_the_parents() -> None:
-    """The two ends of a residual link can have different port numbers."""
+def test_link_loads_on_an_nk_star_are_indexed_by_the_port_at_the_parent() -> None:
+    """The two ends of a link of an (n,k)-star can have different port numbers."""
     assert_metrics(forest("S4,2", "nk-multiple", root=4))
 
 
@@ -88,7 +88,7 @@ def assert_metrics(own: Forest) -> None:
     assert own.leaves.tolist() == metrics["leaves"]
 
 
-def test_metrics_have_the_known_values() -> None:
+def test_forest_metrics_have_known_values() -> None:
     for spec, construction, metric, value in [
         ("S5", "greedy", "heights", [6]),
         ("S5", "greedy", "leaves", [44]),
@@ -106,7 +106,7 @@ def test_metrics_have_the_known_values() -> None:
         assert describe_forest(forest(spec, construction), [metric]) == {metric: value}
 
 
-def test_root_ports_equal_those_found_by_following_parents() -> None:
+def test_the_root_port_that_leads_to_a_node_equals_that_found_by_following_parents() -> None:
     for root in ["1234", "4213"]:
         for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
             built, source = forest("S4", construction, root=root), star_graph.node_of(root)

@@ -55,7 +55,9 @@ def read(text: str, folder: Path, spec: str, collective: Any, **options: Any) ->
     return schedule_from_msccl(file, spec, collective, **options)
 
 
-def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
+def test_a_schedule_exported_as_msccl_xml_is_read_back_unchanged(
+    tmp_path: Path, built: Schedule
+) -> None:
     spec = built.topology.spec
     back = read(written(built), tmp_path, spec, built.collective, ports=built.ports)
     expanded = built.expand()
@@ -63,10 +65,13 @@ def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Sc
         assert np.array_equal(getattr(back, name), getattr(expanded, name)), name
 
 
-def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
+def test_rows_of_an_msccl_file_without_step_numbers_are_ordered_by_dependencies(
     tmp_path: Path, built: Schedule
 ) -> None:
-    """Without step numbers, each unit still crosses its original links, as early as possible."""
+    """The attributes `step` and `tree`, which only starcast writes, are removed.
+
+    The schedule still sends each unit over its original links.
+    """
     built = built.expand()
     back = read(written(built, plain=True), tmp_path, built.topology.spec, built.collective)
     sent = [
@@ -80,8 +85,10 @@ def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
 
 
 @pytest.mark.parametrize("root", [1, 5])
-def test_roots_segments_and_channels_are_read(tmp_path: Path, root: int) -> None:
-    """With 300 units per link, a link needs several channels, ordered by dependencies."""
+def test_the_root_the_segments_and_the_channels_in_an_msccl_file_are_read(
+    tmp_path: Path, root: int
+) -> None:
+    """A link that carries 300 units needs several channels, which are ordered by dependencies."""
     built = schedule("S3", "broadcast", "multiple", root=root, segments=300)
     back = read(written(built), tmp_path, "S3", "broadcast", root=root)
     assert all(np.array_equal(getattr(back, name), getattr(built, name)) for name in COLUMNS)
@@ -153,7 +160,7 @@ def direct(chunks: int = 1) -> str:
     return algo("alltoall", gpus, sizes, 'inplace="0" outofplace="1" minBytes="0" maxcount="1"')
 
 
-def test_an_in_place_allgather_on_a_ring_is_read(tmp_path: Path) -> None:
+def test_an_in_place_allgather_on_a_ring_is_read_from_an_msccl_file(tmp_path: Path) -> None:
     """The file is read on S4,1, the complete graph of four nodes."""
     back = read(ring(), tmp_path, "S4,1", "allgather")
     rows = zip(back.step, back.sender, back.receiver, back.unit, strict=True)
@@ -173,13 +180,15 @@ def test_chunks_sent_in_one_step_and_over_several_channels_form_one_packet(tmp_p
     assert timing(back, 64, 100, 1).time == 100 + 6 * 64
 
 
-def test_units_that_stay_on_their_gpu_are_counted(tmp_path: Path) -> None:
+def test_units_that_stay_on_their_gpu_are_counted_as_units_of_the_schedule(tmp_path: Path) -> None:
     """Units with the highest numbers stay on their GPU, so the schedule has no rows for them."""
     back = read(direct(5), tmp_path, "S3,1", "alltoall")
     assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
 
 
-def test_a_file_may_use_as_many_channels_as_any_supported_runtime_permits(tmp_path: Path) -> None:
+def test_an_msccl_file_may_use_as_many_channels_as_any_supported_runtime_permits(
+    tmp_path: Path,
+) -> None:
     last = max(limits.channels for limits in RUNTIMES.values()) - 1
     assert last == 127
     text = ring().replace('chan="0"', f'chan="{last}"')
@@ -188,7 +197,7 @@ def test_a_file_may_use_as_many_channels_as_any_supported_runtime_permits(tmp_pa
         read(ring().replace('chan="0"', f'chan="{last + 1}"'), tmp_path, "K4", "allgather")
 
 
-def test_a_file_for_another_collective_is_refused(tmp_path: Path) -> None:
+def test_an_msccl_file_for_another_collective_is_refused(tmp_path: Path) -> None:
     with refused("line 2 is for the collective 'custom', not allgather"):
         read(ring().replace("allgather", "custom"), tmp_path, "K4", "allgather")
 
@@ -205,7 +214,7 @@ def test_steps_that_wait_for_each_other_in_a_cycle_are_refused(tmp_path: Path) -
             read(text, tmp_path, "K2", "alltoall")
 
 
-def test_a_chunk_sent_to_the_wrong_rank_of_an_alltoall_is_detected(tmp_path: Path) -> None:
+def test_an_msccl_alltoall_that_sends_a_chunk_to_the_wrong_rank_is_refused(tmp_path: Path) -> None:
     """In the wrong file, rank 0 sends the chunk for rank 2 to rank 1."""
     text = direct()
     assert simulate(read(text, tmp_path, "K3", "alltoall")).complete
@@ -216,7 +225,7 @@ def test_a_chunk_sent_to_the_wrong_rank_of_an_alltoall_is_detected(tmp_path: Pat
         read(wrong, tmp_path, "K3", "alltoall")
 
 
-def test_a_file_with_a_gather_may_name_its_collective_custom(tmp_path: Path) -> None:
+def test_a_gather_can_be_read_from_a_file_whose_collective_is_named_custom(tmp_path: Path) -> None:
     text = written(schedule("S3", "gather", "one-port"), plain=True)
     text = text.replace('coll="gather"', 'coll="custom"')
     assert simulate(read(text, tmp_path, "S3", "gather")).complete
@@ -260,7 +269,7 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
          "step 0 waits for thread block 0, step 1, which does not report its end"),
     ],
 )  # fmt: skip
-def test_the_error_for_a_damaged_file_names_the_line(
+def test_the_error_for_a_damaged_msccl_file_names_the_line(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     damaged = re.sub(old, new, ring(), count=1)
@@ -286,9 +295,10 @@ def test_the_error_for_a_damaged_file_names_the_line(
          "rank 0, thread block 0, step 1 sends in step 1 of the schedule"),
     ],
 )  # fmt: skip
-def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
+def test_the_error_for_a_wrong_algorithm_in_an_msccl_file_names_its_location(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
+    """The location is a rank, a thread block of the rank, or a step of the thread block."""
     changed = re.sub(old, new, ring(), count=1)
     assert changed != ring()
     with refused(message, exit_code=6):
@@ -299,10 +309,10 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("alltoall", "exact"), ("allreduce", "multiple")]
 )
-def test_every_missing_dependency_is_detected(
+def test_every_missing_dependency_in_an_msccl_file_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """Detection does not depend on the order in which thread blocks are executed."""
+    """Each dependency of the file is removed in turn, and the reader reports the unsafe access."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
@@ -312,7 +322,7 @@ def test_every_missing_dependency_is_detected(
             read(missing, tmp_path, "S3", collective)
 
 
-def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path) -> None:
+def test_an_msccl_file_that_overwrites_a_chunk_before_it_is_sent_is_refused(tmp_path: Path) -> None:
     """Before a chunk is sent, it may be written twice only if both writes store the same unit."""
 
     def through(needs: str) -> str:
@@ -335,7 +345,7 @@ def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path
         read(other, tmp_path, "S3,1", "scatter")
 
 
-def test_a_chunk_is_not_overwritten_before_its_previous_unit_has_been_copied(
+def test_an_msccl_file_that_overwrites_a_chunk_before_it_is_copied_is_refused(
     tmp_path: Path,
 ) -> None:
     """Rank 1 receives unit 0 in s[0] and copies it to o[0]. Then both peers send unit 1 to s[0].
@@ -365,8 +375,8 @@ def test_a_chunk_is_not_overwritten_before_its_previous_unit_has_been_copied(
         read(twice("-1 -1 0"), tmp_path, "K3", "broadcast")
 
 
-def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Path) -> None:
-    """The threads of a block copy o[0] to o[1] and o[1] to o[2] in no defined order."""
+def test_a_step_that_copies_chunks_to_overlapping_chunks_is_refused(tmp_path: Path) -> None:
+    """The threads of a block would copy o[0] to o[1] and o[1] to o[2] in an undefined order."""
 
     def shifted(target: str) -> str:
         copies = [step(0, "cpy", "i0", "o0", n=2), step(1, "cpy", "o0", target, n=2)]
@@ -382,12 +392,16 @@ def test_a_step_that_reads_and_writes_overlapping_chunks_is_refused(tmp_path: Pa
         read(shifted("o1"), tmp_path, "K2", "broadcast")
 
 
-def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
+def test_an_msccl_file_with_sends_between_nodes_that_are_not_linked_is_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(InputError, match="sends to rank 2, but the ranks are not linked in Q2"):
         read(ring(), tmp_path, "Q2", "allgather")
 
 
-def test_a_violation_of_the_port_model_names_rank_thread_block_and_step(tmp_path: Path) -> None:
+def test_the_error_for_a_violated_port_model_names_the_rank_the_thread_block_and_the_step(
+    tmp_path: Path,
+) -> None:
     text = direct()
     with pytest.raises(RejectedError, match=r"rank 0, thread block \d, step 0: step 1: .*one-port"):
         read(text, tmp_path, "S3,1", "alltoall", ports="one")
@@ -397,12 +411,14 @@ def test_a_violation_of_the_port_model_names_rank_thread_block_and_step(tmp_path
         read(first, tmp_path, "S3", "broadcast")
 
 
-def test_two_thread_blocks_with_the_same_peer_and_channel_are_refused(tmp_path: Path) -> None:
+def test_two_thread_blocks_of_a_rank_with_the_same_peer_and_channel_are_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(InputError, match="thread blocks 1 and 3 of rank 0 for the same peer"):
         read(direct().replace('chan="1"', 'chan="0"'), tmp_path, "S3,1", "alltoall")
 
 
-def test_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
+def test_an_msccl_file_with_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
     text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
     with pytest.raises(InputError, match="has an in-place scatter; only broadcast,"):
         read(text, tmp_path, "S3", "scatter")
@@ -426,7 +442,9 @@ def summing_ring(collective: str) -> str:
 
 
 @pytest.mark.parametrize(("collective", "steps"), [("allreduce", 6), ("reduce-scatter", 3)])
-def test_reductions_of_msccl_tools_are_read(tmp_path: Path, collective: Any, steps: int) -> None:
+def test_reductions_written_by_msccl_tools_are_read(
+    tmp_path: Path, collective: Any, steps: int
+) -> None:
     back = read(summing_ring(collective), tmp_path, "S4,1", collective)
     assert back.combine is not None
     assert back.combine.sum() == 12
@@ -467,7 +485,7 @@ def test_local_reductions_within_a_rank_are_read(tmp_path: Path) -> None:
         ('type="rrcs"', 'type="rrs"', "leaves unit 1 in o[1] without the contribution of rank 3"),
     ],
 )  # fmt: skip
-def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
+def test_an_msccl_reduction_that_loses_or_repeats_a_contribution_is_refused(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     changed = summing_ring("allreduce").replace(old, new, 1)
@@ -476,9 +494,10 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
 
 
 @pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
-def test_every_receive_step_that_should_add_but_does_not_is_detected(
+def test_an_msccl_reduction_in_which_a_receive_step_does_not_add_is_refused(
     tmp_path: Path, collective: Any
 ) -> None:
+    """Each receive step that adds is replaced in turn."""
     algorithm = "ring" if collective == "reduce-scatter" else "greedy"
     text = written(schedule("S3", collective, algorithm))
     adds = list(re.finditer('"rrc"', text))
@@ -496,7 +515,9 @@ def exchange() -> Schedule:
     return schedule_from_columns(columns, "Q2", "allreduce")
 
 
-def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> None:
+def test_an_exported_allreduce_sends_each_sum_before_the_next_addition_changes_it(
+    tmp_path: Path,
+) -> None:
     back = read(written(exchange()), tmp_path, "Q2", "allreduce")
     assert all(np.array_equal(getattr(back, name), getattr(exchange(), name)) for name in COLUMNS)
     outputs = oracle.execute(written(exchange()), Random(1))  # noqa: S311
@@ -504,7 +525,9 @@ def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> No
     assert [outputs[rank, "o", 0] for rank in range(4)] == [everything] * 4
 
 
-def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_msccl_file_that_exceeds_the_size_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(msccl_elements, "_MAX_BYTES", 2000)
     with pytest.raises(LimitError, match="the file contains more than 2,000 bytes"):
         read(ring(), tmp_path, "S4,1", "allgather")
@@ -523,7 +546,9 @@ def test_a_long_tag_or_comment_is_refused_before_it_ends(
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\xff\xfe<\x00", b"a,b\n1,2\n"])
-def test_a_file_that_is_not_xml_or_is_missing_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_an_msccl_file_that_is_not_xml_or_is_missing_is_refused(
+    tmp_path: Path, content: bytes
+) -> None:
     file = tmp_path / "mine.xml"
     file.write_bytes(content)
     with pytest.raises(StarcastError, match="line 1 is not XML"):
@@ -533,7 +558,7 @@ def test_a_file_that_is_not_xml_or_is_missing_is_refused(tmp_path: Path, content
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
+def test_a_randomly_damaged_msccl_file_is_refused_or_gives_a_complete_schedule(
     tmp_path: Path, seed: int
 ) -> None:
     """The damage is a replaced attribute value or some deleted bytes. Errors name the file."""
@@ -567,8 +592,8 @@ def star_of(gpus: int, latency: int = 0) -> str:
     return network(links, name="star", switches=["switch"], latencies=latencies).spec
 
 
-def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
-    """Each GPU sends four units to the switch, and the switch four units to each GPU."""
+def test_sends_between_gpus_over_a_switch_take_two_steps(tmp_path: Path) -> None:
+    """Each GPU sends four units to the switch, and the switch sends four units to each GPU."""
     back = read(direct(), tmp_path, star_of(3, latency=5), "alltoall")
     result = simulate(back)
     assert (result.steps, result.transmissions, result.complete) == (2, 24, True)
@@ -578,7 +603,7 @@ def test_sends_over_a_switch_take_two_steps(tmp_path: Path) -> None:
     assert (simulate(back).steps, len(back), simulate(back).complete) == (6, 24, True)
 
 
-def test_sends_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> None:
+def test_sends_between_gpus_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> None:
     """The path from GPU 2 to GPU 3 uses switches a and b. A path over GPU 1 is equally long."""
     links = [("0", "1"), ("1", "a"), ("2", "a"), ("a", "b"), ("3", "b"), ("0", "b"), ("1", "3")]
     made = network(links, name="mixed", switches=["a", "b"])
@@ -599,7 +624,7 @@ def test_sends_follow_a_shortest_path_through_switches_only(tmp_path: Path) -> N
     assert arrivals == {("1", 1), ("a", 2), ("2", 3), ("a", 4), ("b", 5), ("3", 6)}
 
 
-def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
+def test_an_msccl_file_that_sends_partial_sums_over_a_switch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sends a partial sum to rank 1 over a switch") as refusal:
         read(summing_ring("allreduce"), tmp_path, star_of(4), "allreduce")
     assert refusal.value.hint == "link GPUs that exchange sums, or use K4"
@@ -608,8 +633,10 @@ def test_partial_sums_are_not_sent_over_switches(tmp_path: Path) -> None:
     assert simulate(read(summing_ring("allreduce"), tmp_path, made.spec, "allreduce")).complete
 
 
-def test_a_gpu_id_in_the_file_is_the_rank_of_a_gpu_in_the_machine(tmp_path: Path) -> None:
-    """The machine lists ranks 3, 1, 0, 2. NVLinks join rank i to rank i + 1 (modulo 4)."""
+def test_a_gpu_id_in_a_schedule_file_is_the_rank_of_a_gpu_in_the_machine_file(
+    tmp_path: Path,
+) -> None:
+    """The machine file lists the ranks 3, 1, 0, 2. NVLinks join rank i to rank i + 1 (modulo 4)."""
     ranks = [3, 1, 0, 2]
     devices = ""
     for rank in ranks:

@@ -1,4 +1,4 @@
-"""Reading MSCCL++ plans: valid plans, mutated plans, an oracle, and errors with locations."""
+"""Reading MSCCL++ plans: valid plans, randomly changed plans, and errors with locations."""
 
 import copy
 import json
@@ -215,7 +215,9 @@ def read(made: Plan, folder: Path, collective: Any, spec: str = "K4") -> Schedul
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: str) -> None:
+def test_a_valid_mscclpp_plan_is_complete_and_takes_the_expected_number_of_steps(
+    tmp_path: Path, name: str
+) -> None:
     make, collective, steps, rows = PLANS[name]
     built = read(make(), tmp_path, collective)
     result = simulate(built)
@@ -231,7 +233,7 @@ def test_a_valid_plan_takes_the_expected_number_of_steps(tmp_path: Path, name: s
         (grouped_alltoall, "alltoall", 2, 9),
     ],
 )
-def test_transfers_over_a_switch_take_two_steps(
+def test_transfers_of_an_mscclpp_plan_over_a_switch_take_two_steps(
     tmp_path: Path, make: Any, collective: Any, steps: int, packet: int
 ) -> None:
     links = [(str(rank), "switch") for rank in EVERYONE]
@@ -274,7 +276,7 @@ def test_a_unit_can_be_sent_over_switches_to_at_most_256_receivers(
             read(made, tmp_path, collective, spec)
 
 
-def test_a_get_operation_becomes_a_row_sent_by_the_other_gpu(tmp_path: Path) -> None:
+def test_a_get_operation_becomes_a_row_whose_sender_is_the_other_gpu(tmp_path: Path) -> None:
     built = read(ring_allgather(), tmp_path, "allgather")
     rows = zip(built.step, built.sender, built.receiver, built.unit, strict=True)
     assert {tuple(map(int, row)) for row in rows} == {
@@ -309,7 +311,7 @@ def expected(name: str) -> dict[Any, int]:
 
 
 def executes(made: Plan, name: str, random: Random) -> bool:
-    """Return whether the oracle, executing a plan, leaves the expected numbers in all outputs."""
+    """Return whether the interpreter leaves the expected numbers in all outputs of a plan."""
     size = made["gpus"][0]["input_chunks"] * oracle.PARTS
     try:
         memory = oracle.execute(copy.deepcopy(made), [range(size)] * NODES, random)
@@ -323,7 +325,8 @@ def executes(made: Plan, name: str, random: Random) -> bool:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_oracle_executes_valid_plans_correctly_in_random_orders(name: str) -> None:
+def test_the_plan_interpreter_of_the_tests_executes_valid_plans_correctly(name: str) -> None:
+    """The interpreter executes the operations of different thread blocks in a random order."""
     for seed in range(10):
         assert executes(PLANS[name][0](), name, Random(seed))  # noqa: S311 - repeatable
 
@@ -350,8 +353,10 @@ def mutate(made: Plan, random: Random) -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_an_accepted_mutated_plan_is_executed_correctly(tmp_path: Path, name: str) -> None:
-    """The oracle shares no code with the reader. It executes the steps in a random order."""
+def test_an_accepted_plan_with_a_random_change_is_executed_correctly(
+    tmp_path: Path, name: str
+) -> None:
+    """A plan interpreter that shares no code with the reader executes the plan in random orders."""
     make, collective, _, _ = PLANS[name]
     random = Random(name)  # noqa: S311 - repeatable
     errors = []
@@ -384,7 +389,7 @@ def change(made: Plan, rank: int, block: int, number: int, **values: Any) -> Pla
         ("read", 3, "waits forever for a signal of rank 0 to rank 3 on memory channel 0"),
     ],
 )
-def test_a_missing_operation_is_detected(
+def test_an_mscclpp_plan_that_lacks_an_operation_is_refused(
     tmp_path: Path, name: str, operation: int, message: str
 ) -> None:
     make, collective, _, _ = PLANS[name]
@@ -394,14 +399,14 @@ def test_a_missing_operation_is_detected(
         read(made, tmp_path, collective)
 
 
-def test_a_relaxed_signal_does_not_order_memory_accesses(tmp_path: Path) -> None:
+def test_a_relaxed_signal_in_an_mscclpp_plan_does_not_order_memory_accesses(tmp_path: Path) -> None:
     made = two_step_allreduce()
     made["gpus"][1]["threadblocks"][0]["ops"][1]["name"] = "rlxsignal"
     with refused("reads s[1] of rank 3 without waiting for rank 1, thread block 0", exit_code=6):
         read(made, tmp_path, "allreduce")
 
 
-def test_a_packet_that_is_written_twice_is_refused(tmp_path: Path) -> None:
+def test_an_mscclpp_plan_that_writes_a_packet_twice_is_refused(tmp_path: Path) -> None:
     """The receiving GPU could read the first or the second packet."""
     made = packet_allreduce()
     operations = made["gpus"][0]["threadblocks"][0]["ops"]
@@ -410,7 +415,9 @@ def test_a_packet_that_is_written_twice_is_refused(tmp_path: Path) -> None:
         read(made, tmp_path, "allreduce")
 
 
-def test_thread_blocks_that_wait_for_ever_are_reported(tmp_path: Path) -> None:
+def test_the_error_for_a_plan_that_cannot_finish_names_a_thread_block_that_waits_forever(
+    tmp_path: Path,
+) -> None:
     made = grouped_alltoall()
     made["gpus"][2]["threadblocks"][0]["ops"][4]["num_threadblocks"] = 4
     with refused("rank 2, thread block", "waits forever for", exit_code=6):
@@ -476,7 +483,7 @@ def test_an_operation_that_reads_and_writes_overlapping_chunks_is_refused(
             read(made, tmp_path, "allgather")
 
 
-def test_a_barrier_that_more_thread_blocks_use_than_it_awaits_is_refused(tmp_path: Path) -> None:
+def test_a_barrier_used_by_more_thread_blocks_than_it_waits_for_is_refused(tmp_path: Path) -> None:
     made = grouped_alltoall()
     for block in made["gpus"][1]["threadblocks"][:3]:
         block["ops"][4]["num_threadblocks"] = 2
@@ -513,7 +520,7 @@ def test_a_barrier_that_more_thread_blocks_use_than_it_awaits_is_refused(tmp_pat
         ({"name": "signal", "channel_ids": [9]}, "step 1 uses index 9 in a list of 3 channels"),
     ],
 )
-def test_the_error_for_an_invalid_operation_describes_it(
+def test_the_error_for_an_invalid_operation_in_an_mscclpp_plan_states_the_problem(
     tmp_path: Path, values: Any, message: str
 ) -> None:
     with refused(message, "plan.json"):
@@ -546,7 +553,7 @@ def test_the_error_for_an_invalid_operation_describes_it(
         ('"memory"', '"\\ud800"', "the file is not an MSCCL++ plan: "),
     ],
 )
-def test_the_error_for_a_damaged_plan_describes_the_damage(
+def test_the_error_for_a_damaged_mscclpp_plan_states_the_problem(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     text = json.dumps(direct_allgather())
@@ -557,7 +564,7 @@ def test_the_error_for_a_damaged_plan_describes_the_damage(
         schedule_from_mscclpp(file, "K4", "allgather")
 
 
-def test_a_plan_that_is_for_another_network_too_old_or_unreadable_is_refused(
+def test_plans_for_another_network_old_plans_and_unreadable_plans_are_refused(
     tmp_path: Path,
 ) -> None:
     with refused("the file has 4 GPUs, but K5 has 5 nodes"):
@@ -584,7 +591,9 @@ def test_a_plan_that_is_for_another_network_too_old_or_unreadable_is_refused(
         schedule_from_mscclpp(tmp_path / "missing.json", "K2", "allgather")
 
 
-def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_path: Path) -> None:
+def test_an_mscclpp_plan_that_moves_too_many_units_is_refused_before_it_is_executed(
+    tmp_path: Path,
+) -> None:
     made = direct_allgather()
     for number, size in enumerate((61, 59, 53, 47)):
         group = {"tb_id": 0, "tbg_size": size}
@@ -593,7 +602,7 @@ def test_a_plan_that_moves_too_many_units_is_refused_before_it_is_executed(tmp_p
         read(made, tmp_path, "allgather")
 
 
-def test_a_short_plan_that_needs_much_memory_is_refused(tmp_path: Path) -> None:
+def test_a_short_mscclpp_plan_that_needs_much_memory_is_refused(tmp_path: Path) -> None:
     operations = [op("nop", tbg_info={"tb_id": 0, "tbg_size": size}) for size in (64, 63, 61, 59)]
     made = plan("broadcast", (1, 1, 0), lambda _: [operations], in_place=True)
     with refused("or holds or moves more than 4,000,000 units", exit_code=7):

@@ -1,4 +1,4 @@
-"""Mutations of `make mutants`. Each changes one piece of executed code; a seed selects them."""
+"""Code mutations for `make mutants`, which counts the mutations that the tests detect."""
 
 from pathlib import Path
 
@@ -77,16 +77,17 @@ def test_a_mutation_names_and_quotes_only_the_lines_of_its_statement() -> None:
     assert (call.line, call.quote(source)) == (3, ("f( a, )", "pass"))
 
 
-def test_a_mutation_of_code_that_runs_on_import_concerns_all_lines_of_the_module() -> None:
+def test_a_mutation_of_code_that_runs_on_import_affects_all_lines_of_the_module() -> None:
     """Every test that executes a line of the module may detect such a mutation."""
     source = b"x = 1\n\n\ndef f(a=2):\n    return a + 3\n"
     lines = {mutation.line: mutation.lines for mutation in Finder(source).find()}
     assert lines == {1: (1, 5), 4: (1, 5), 5: (5, 5)}
 
 
-def test_a_seed_always_selects_the_same_mutations_by_round_robin_over_all_areas(
+def test_the_same_seed_always_selects_the_same_mutations(
     tmp_path: Path,
 ) -> None:
+    """Mutations are selected in turn from each area, which is a group of packages."""
     for part in ("trees", "judges", "stores", "cli"):
         path = tmp_path / SOURCES[0] / part / "module.py"
         path.parent.mkdir(parents=True)
@@ -98,18 +99,20 @@ def test_a_seed_always_selects_the_same_mutations_by_round_robin_over_all_areas(
     assert [area(mutation.file) for mutation in drawn] == [*AREAS] * 8
 
 
-def test_every_package_belongs_to_one_area() -> None:
+def test_every_package_belongs_to_exactly_one_area_of_mutations() -> None:
+    """An area is a group of packages for which detected mutations are counted together."""
     folders = {path.parent.name for path in (ROOT / SOURCES[0]).glob("*/__init__.py")}
     assert sorted(" ".join(PACKAGES.values()).split()) == sorted(folders)
 
 
-def test_the_imports_of_a_module_are_listed_as_dotted_names(tmp_path: Path) -> None:
+def test_the_imports_of_a_module_are_listed_with_their_full_names(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
 
 
-def test_the_reported_share_ignores_mutants_that_no_test_detects() -> None:
+def test_the_detection_rate_counts_only_mutants_that_some_test_detects() -> None:
+    """`make test` detects three of these mutants, and the long test run `make sweep` one more."""
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)

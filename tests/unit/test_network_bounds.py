@@ -32,7 +32,7 @@ SCHEDULED = [name for name in COLLECTIVES if name != "alltoall"]
 
 @given(networks(), st.sampled_from(SCHEDULED), st.sampled_from(["all", "one"]), st.data())
 @settings(max_examples=60)
-def test_no_schedule_on_trees_is_faster_than_the_lower_bounds(
+def test_no_schedule_along_trees_is_faster_than_the_lower_bounds(
     network: starcast.Topology, collective: str, ports: str, data: st.DataObject
 ) -> None:
     root = data.draw(st.integers(0, network.nodes - 1))
@@ -127,7 +127,8 @@ def barbell(half: int) -> nx.Graph:
     return nx.barbell_graph(half, 0)
 
 
-def test_the_bridge_of_a_barbell_determines_its_lower_bounds() -> None:
+def test_the_lower_bounds_of_a_barbell_graph_follow_from_its_bridge() -> None:
+    """A barbell graph consists of two complete graphs that are joined by one link, the bridge."""
     network = starcast.network(barbell(4), name="barbell")
     assert bytes_of(network, "broadcast") == bytes_of(network, "allreduce") == 1
     assert bytes_of(network, "scatter", root=1) == 4
@@ -140,7 +141,7 @@ def test_the_bridge_of_a_barbell_determines_its_lower_bounds() -> None:
     assert concurrent_flow(network, Fraction(1), UNIT).bytes == 16
 
 
-def test_paths_and_stars_have_their_known_lower_bounds() -> None:
+def test_lower_bounds_on_paths_and_stars_have_known_values() -> None:
     path = topology("Path6")
     assert bytes_of(path, "scatter", root=0) == 5
     assert bytes_of(path, "scatter", root=2) == 3
@@ -157,9 +158,10 @@ def test_paths_and_stars_have_their_known_lower_bounds() -> None:
 
 @given(networks())
 @settings(max_examples=40)
-def test_cut_and_flow_bounds_agree_with_an_enumeration_of_all_cuts(
+def test_cut_and_flow_bounds_are_not_below_the_bound_of_any_cut(
     network: starcast.Topology,
 ) -> None:
+    """The cut bound is for an allgather, and the flow bound for an alltoall."""
     links = nx.DiGraph()
     for port in network.ports:
         ends = network.neighbours(port).tolist()
@@ -200,7 +202,7 @@ def test_a_requested_bound_is_a_row_of_the_cost_table() -> None:
         build_table(CostProblem("RR150,8,1", "alltoall", *given, bounds="lp"))
 
 
-def test_more_copies_than_arc_disjoint_trees_are_refused() -> None:
+def test_a_bound_for_more_copies_than_arc_disjoint_trees_is_refused() -> None:
     given = ("Mesh3x4", "broadcast", "all", Fraction(1), UNIT)
     assert lower_bound(*given, copies=2).bytes == 1
     with refused("copies is 3, more than 2 on Mesh3x4"):
@@ -217,7 +219,7 @@ CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("d", "e")]
 )
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "alltoall", "allreduce"])
-def test_the_bound_for_unit_messages_is_the_minimum_over_the_number_of_messages(
+def test_the_lower_bound_for_unit_messages_is_minimized_over_the_number_of_messages(
     collective: str, ports: str, links: list[tuple[str, str]], capacities: list[int] | None
 ) -> None:
     network = starcast.network(links, name="drawn", capacities=capacities)
@@ -234,6 +236,6 @@ def test_the_bound_for_unit_messages_is_the_minimum_over_the_number_of_messages(
     assert (time, messages) == min(priced(messages=number) for number in range(1, most))
 
 
-def test_without_start_up_time_no_number_of_unit_messages_is_the_best() -> None:
+def test_without_start_up_times_there_is_no_best_number_of_unit_messages() -> None:
     with refused("with t_s = 0 more segments are always better"):
         build_table(CostProblem("Mesh3x4", "broadcast", "all", Fraction(12), UNIT))

@@ -68,7 +68,7 @@ def read(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("to", FORMATS[Topology])
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("by", ["content", "suffix", "name"])
-def test_every_exported_format_is_read_back_as_an_equal_network(
+def test_a_network_file_in_every_exported_format_is_read_back_as_an_equal_network(
     tmp_path: Path, to: Any, name: str, by: str
 ) -> None:
     made = network(NETWORKS[name], name=name)
@@ -87,7 +87,9 @@ def test_every_exported_format_is_read_back_as_an_equal_network(
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.data())
-def test_any_permitted_labels_are_read_back(parents: list[int], data: st.DataObject) -> None:
+def test_networks_with_any_permitted_labels_are_exported_and_read_back(
+    parents: list[int], data: st.DataObject
+) -> None:
     """The network is a random tree, whose labels may contain any permitted character."""
     size = len(parents) + 1
     texts = st.text(f"{ascii_letters}{digits}_.", min_size=1, max_size=40)
@@ -100,7 +102,7 @@ def test_any_permitted_labels_are_read_back(parents: list[int], data: st.DataObj
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_exported_objects_of_graph_libraries_give_the_same_network(name: str) -> None:
+def test_a_network_exported_to_a_graph_library_is_read_back_as_the_same_network(name: str) -> None:
     made = network(NETWORKS[name], name=name)
     assert network(to_networkx(made), name=name).sha256 == made.sha256
     assert network(to_igraph(made), name=name).sha256 == made.sha256
@@ -178,7 +180,7 @@ JSON_LINKS = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
         ("x.csv", "a,b\nb,c\n".encode("utf-16-le"), PATH),
     ],
 )  # fmt: skip
-def test_files_of_other_programs_are_read(
+def test_network_files_of_other_programs_are_read(
     read: Any, name: str, content: str | bytes, expected: set[tuple[str, str]]
 ) -> None:
     assert links(read(content, name)) == expected
@@ -309,14 +311,16 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.gz", b"\x1f\x8b\x08\x00", "the compressed data is incomplete or damaged"),
     ],
 )  # fmt: skip
-def test_the_error_for_an_invalid_file_names_the_file_and_the_reason(
+def test_the_error_for_an_invalid_network_file_names_the_file_and_the_reason(
     read: Any, name: str, content: str | bytes, words: str
 ) -> None:
     with refused(f"{name}", words):
         read(content, name)
 
 
-def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> None:
+def test_a_third_column_of_a_network_file_without_a_header_is_refused_as_ambiguous(
+    read: Any,
+) -> None:
     with refused("x.txt: line 1 has 3 values") as refusal:
         read("a b 10\nb c 10\n", "x.txt")
     for text in ("'source target capacity'", "'source target weight'", "was read as edges"):
@@ -324,13 +328,15 @@ def test_a_third_column_without_a_header_is_refused_as_ambiguous(read: Any) -> N
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_a_first_row_is_not_a_header_if_its_names_occur_in_other_rows(read: Any) -> None:
+def test_the_first_row_of_a_network_file_is_no_header_if_its_names_occur_in_other_rows(
+    read: Any,
+) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
     assert links(read("u v\nu w\n")) == {("u", "v"), ("u", "w")}
     assert links(read("u v\na b\n")) == {("a", "b")}
 
 
-def test_the_format_of_a_network_file_can_be_chosen(read: Any) -> None:
+def test_the_format_of_a_network_file_can_be_given(read: Any) -> None:
     content = "3 2\n2\n1 3\n2\n"
     assert links(read(content, "x.txt", file_format="metis")) == NUMBERS
     with refused("x.txt: line 2 has 1 value") as refusal:
@@ -355,7 +361,9 @@ def test_the_format_of_a_network_file_can_be_chosen(read: Any) -> None:
         ("x" * 60 + ".csv", "x" * 43),
     ],
 )
-def test_the_default_name_is_made_from_the_file_name(read: Any, file: str, name: str) -> None:
+def test_the_default_name_of_a_network_is_made_from_the_file_name(
+    read: Any, file: str, name: str
+) -> None:
     content = gzip.compress(GRAPHML.encode()) if file.endswith("gz") else "a b"
     made = read(content, file)
     assert made.spec == f"{name}-{made.sha256[:6]}"
@@ -363,7 +371,7 @@ def test_the_default_name_is_made_from_the_file_name(read: Any, file: str, name:
     assert read(content, file, name="mine", source="by hand").source == "by hand"
 
 
-def test_a_text_is_a_path_if_it_has_a_slash_or_a_known_suffix(
+def test_a_string_is_treated_as_a_file_path_if_it_has_a_slash_or_a_known_suffix(
     read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -380,7 +388,9 @@ def test_a_text_is_a_path_if_it_has_a_slash_or_a_known_suffix(
         network(tmp_path)
 
 
-def test_titles_in_a_file_become_labels_if_complete_and_unique(read: Any) -> None:
+def test_node_titles_in_a_file_become_labels_if_they_are_complete_and_unique(read: Any) -> None:
+    """Titles are taken from the attribute `label` or `name` of the nodes."""
+
     def make(nodes: list[dict[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
         chain = [{"source": 0, "target": 1}, {"source": 1, "target": 2}]
         made = read(json.dumps({"nodes": nodes, "links": chain}), "x.json")
@@ -405,7 +415,9 @@ def test_titles_in_a_file_become_labels_if_complete_and_unique(read: Any) -> Non
 @pytest.mark.parametrize(
     "keys", [("lon", "lat"), ("Longitude", "Latitude"), ("x", "y"), "pos", "viz", "graphics"]
 )
-def test_positions_in_a_file_are_kept_but_do_not_affect_the_spec(tmp_path: Path, keys: Any) -> None:
+def test_node_positions_in_a_file_are_kept_but_do_not_affect_the_spec_of_the_network(
+    tmp_path: Path, keys: Any
+) -> None:
     places = {"c": (1.5, 2.0), "a": (-3.0, 4.0), "b": (0.0, 0.25)}
     graph = nx.path_graph(["c", "a", "b"])
     plain = network(graph, name="x")
@@ -433,7 +445,7 @@ def test_positions_in_a_file_are_kept_but_do_not_affect_the_spec(tmp_path: Path,
     assert starcast.topology(plain.spec) is made
 
 
-def test_incomplete_or_invalid_positions_are_ignored() -> None:
+def test_incomplete_or_invalid_node_positions_are_ignored() -> None:
     graph = nx.path_graph(3)
     graph.nodes[0].update(x=1, y=2)
     assert network(graph).positions is None
@@ -452,7 +464,7 @@ def test_without_a_reporter_merged_links_and_unused_data_cause_warnings(read: An
         network(nx.MultiGraph([(0, 1), (1, 2), (1, 0)]))
 
 
-def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
+def test_merged_links_and_unused_data_of_a_network_file_are_reported(read: Any) -> None:
     def reported(content: Any, name: str) -> list[str]:
         lines: list[str] = []
         reporter = ProgressLines(lines.append)
@@ -497,7 +509,7 @@ def test_merged_links_and_unused_data_are_reported(read: Any) -> None:
         assert reported(content, name) == [f"{name[0]} does not use all data of {name}: {words}"]
 
 
-def test_the_error_for_an_unknown_unit_shows_valid_values(read: Any) -> None:
+def test_the_error_for_an_unknown_unit_shows_an_example_of_a_valid_value(read: Any) -> None:
     for name, value, example in (("capacity", "100Gbit", "100Gbps"), ("latency", "3 min", "5us")):
         with refused(f"has the {name} '{value}', which is not a number") as refusal:
             read(f"from,to,{name}\na,b,{value}\nb,c,3\n", "x.csv")
@@ -505,7 +517,7 @@ def test_the_error_for_an_unknown_unit_shows_valid_values(read: Any) -> None:
         assert "remove" not in refusal.value.hint
 
 
-def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
+def test_a_network_is_read_from_a_pipe_like_from_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
@@ -514,7 +526,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
         assert links(network(pipe)) == PATH
 
 
-def test_files_that_exceed_the_limits_of_size_or_memory_are_refused(
+def test_files_that_exceed_the_size_limit_or_the_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
     monkeypatch.setattr(networks, "MAX_BYTES", 10**6)
@@ -527,7 +539,9 @@ def test_files_that_exceed_the_limits_of_size_or_memory_are_refused(
         read("\n".join(f"{node} {node + 1}" for node in range(9)), "x.txt")
 
 
-def test_networkx_is_needed_for_some_formats(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formats_that_networkx_reads_are_refused_if_networkx_is_not_installed(
+    read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
     assert read("a b\n").links == 1
     for name, content in (("x.graphml", GRAPHML), ("x.gml", "graph ["), ("x.s6", ":A_")):
@@ -545,8 +559,10 @@ SAMPLES = (
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-def test_a_changed_network_file_is_read_or_refused(sample: str, data: st.DataObject) -> None:
-    """The test fails if the reader raises an exception other than a refusal."""
+def test_a_randomly_changed_network_file_is_read_or_refused(
+    sample: str, data: st.DataObject
+) -> None:
+    """The test fails if the reader raises any exception other than a `StarcastError`."""
     begin = data.draw(st.integers(0, len(sample)))
     end = data.draw(st.integers(begin, min(len(sample), begin + 3)))
     middle = data.draw(st.text("09a b\n\t,;[]{}<>*%#\"'-~=\\", max_size=3))

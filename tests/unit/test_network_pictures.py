@@ -26,7 +26,7 @@ from support.read_svg import SVG, Picture, strokes
 
 
 @pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
-def test_a_node_has_the_same_position_in_the_drawings_of_all_steps(name: str) -> None:
+def test_a_node_has_the_same_position_in_the_drawings_of_all_steps_of_a_schedule(name: str) -> None:
     built = schedule("S4", "broadcast", "multiple")
     circles = Picture(draw_steps(built, layout=name)).root.iter(f"{SVG}circle")
     nodes = [circle for circle in circles if circle.find(f"{SVG}title") is not None]
@@ -66,7 +66,7 @@ def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorit
         for stroke in picture.strokes:
             assert stroke.has_arrow
             box = picture.boxes[stroke.title.split("> ")[1].split(":")[0]]
-            away = stroke.ends[1] - box.center  # the arrow ends outside the box
+            away = stroke.ends[1] - box.center  # the arrow ends outside the box of the receiver
             assert abs(away.real) > box.width / 2 or abs(away.imag) > box.height / 2
 
 
@@ -86,7 +86,7 @@ def test_nodes_become_darker_as_they_receive_more_units() -> None:
     assert total == pytest.approx(24 * 0.9)
 
 
-def test_an_animation_has_an_svg_group_for_every_step_and_respects_reduced_motion() -> None:
+def test_an_animation_has_an_svg_group_per_step_and_respects_reduced_motion_settings() -> None:
     built = schedule("S4", "broadcast", "greedy")
     document = Picture(animate_schedule(built)).root
     groups = [group for group in document.iter(f"{SVG}g") if "step" in group.get("class", "")]
@@ -98,7 +98,7 @@ def test_an_animation_has_an_svg_group_for_every_step_and_respects_reduced_motio
     assert delays == sorted(set(delays))
 
 
-def test_links_with_higher_load_are_drawn_wider() -> None:
+def test_links_that_more_trees_use_are_drawn_wider() -> None:
     built = forest("S4", "multiple")
     drawn = Picture(draw_load(built, "torus")).strokes
     narrow, wide = sorted({(int(stroke.title.split("load ")[1]), stroke.width) for stroke in drawn})
@@ -108,7 +108,7 @@ def test_links_with_higher_load_are_drawn_wider() -> None:
     assert len(drawn) == sum(links for load, links in histogram.items() if load)
 
 
-def test_trees_in_the_layout_torus_have_edges_that_cross_the_border() -> None:
+def test_tree_edges_in_the_torus_layout_can_cross_the_border_of_the_drawing() -> None:
     built = forest("S4", "multiple")
     drawn = Picture(draw_trees(built, range(3), "torus")).strokes
     assert len(drawn) == 3 * 23
@@ -137,7 +137,7 @@ def test_drawings_are_converted_to_pdf_and_to_png_of_double_size() -> None:
     assert convert(picture, "svg").decode() == picture
 
 
-def test_unknown_steps_and_too_large_drawings_are_refused() -> None:
+def test_drawings_of_unknown_steps_and_of_too_many_nodes_are_refused() -> None:
     with pytest.raises(InputError, match="has no step 0"):
         draw_steps(schedule("S4", "broadcast", "greedy"), [0])
     with pytest.raises(LimitError, match="too many for a drawing"):
@@ -148,7 +148,7 @@ def test_unknown_steps_and_too_large_drawings_are_refused() -> None:
         draw_topology(topology("S6"))
 
 
-def test_drawings_of_reductions_name_contributions_and_destinations() -> None:
+def test_the_legend_of_a_reduction_explains_contributions_and_destinations() -> None:
     text = draw_steps(schedule("S3", "reduce-scatter", "necklace"), [1])
     assert "1 unit of one destination" in text
     assert "darker: has more contributions" in text
@@ -163,7 +163,7 @@ def points(curve: list[complex]) -> np.ndarray:
     return np.asarray((1 - t) ** 2 * start + 2 * t * (1 - t) * middle + t**2 * end)
 
 
-def test_every_node_and_every_link_is_drawn_once() -> None:
+def test_a_drawing_of_a_topology_shows_every_node_and_every_link_once() -> None:
     for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4", "BP2", "T3x4"]:
         network = topology(spec)
         drawn = Picture(draw_topology(network))

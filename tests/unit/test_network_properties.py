@@ -1,4 +1,4 @@
-"""Property tests of networks, with an independent simulation, new labels and removed links."""
+"""Property tests of random networks: simulation results, relabelled nodes and removed links."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -46,7 +46,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
 
 
 @given(schedules(), st.data())
-def test_verdicts_equal_those_of_an_independent_simulation(
+def test_the_verdicts_of_the_simulator_equal_those_of_an_independent_simulator(
     built: Schedule, data: st.DataObject
 ) -> None:
     assert assert_same_verdict(built).complete
@@ -55,9 +55,10 @@ def test_verdicts_equal_those_of_an_independent_simulation(
 
 
 @given(graphs(), st.randoms(use_true_random=False), ports_of_models)
-def test_relabelling_preserves_distances_bounds_and_validity(
+def test_relabelling_nodes_does_not_change_distances_or_lower_bounds(
     graph: nx.Graph, random: Random, ports: str
 ) -> None:
+    """Schedules on the relabelled network are complete and valid."""
     names = [f"{letter}{number}" for number, letter in enumerate("tobazyxc"[: len(graph)])]
     random.shuffle(names)
     given_network, renamed = network(graph), network(nx.relabel_nodes(graph, names.__getitem__))
@@ -91,7 +92,7 @@ def moved(built: Schedule, smaller: Network) -> Schedule:
 
 
 @given(graphs(), st.data(), ports_of_models)
-def test_a_schedule_fails_at_a_removed_link(
+def test_a_schedule_is_invalid_if_a_link_that_it_uses_is_removed(
     graph: nx.Graph, data: st.DataObject, ports: str
 ) -> None:
     made = network(graph)
@@ -123,7 +124,7 @@ def star() -> Network:
     return network(to_networkx(topology("S5")), name="star5")
 
 
-def test_s5_given_by_its_links_has_the_distances_of_the_built_in_s5(star: Network) -> None:
+def test_s5_given_as_a_list_of_links_has_the_distances_of_the_built_in_s5(star: Network) -> None:
     family = topology("S5")
     assert star.labels().tolist() == sorted(family.labels().tolist())
     order = [family.rank(label) for label in star.labels().tolist()]
@@ -134,9 +135,10 @@ def test_s5_given_by_its_links_has_the_distances_of_the_built_in_s5(star: Networ
 
 
 @pytest.mark.parametrize("root", ["12345", "35142"])
-def test_s5_given_by_its_links_has_trees_as_high_as_those_of_the_built_in_s5(
+def test_s5_given_as_a_list_of_links_has_breadth_first_trees_like_the_built_in_s5(
     star: Network, root: str
 ) -> None:
+    """The trees have the same height and the same number of nodes on each level."""
     trees = [forest(made, "breadth-first", root=root) for made in (star, topology("S5"))]
     for tree in trees:
         tree.verify()
@@ -147,7 +149,7 @@ def test_s5_given_by_its_links_has_trees_as_high_as_those_of_the_built_in_s5(
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("collective", [*COLLECTIVES, "alltoall"])
-def test_s5_given_by_its_links_has_the_bounds_of_the_built_in_s5(
+def test_s5_given_as_a_list_of_links_has_the_lower_bounds_of_the_built_in_s5(
     star: Network, collective: str, ports: str
 ) -> None:
     bounds = [

@@ -36,9 +36,10 @@ every_graph = pytest.mark.parametrize("name", GRAPHS)
 
 
 @given(st.integers(2, 25), st.floats(0.05, 1), st.integers(0, 1000))
-def test_links_have_at_most_one_colour_more_than_the_maximum_degree(
+def test_links_are_coloured_with_at_most_one_colour_more_than_the_maximum_degree(
     nodes: int, density: float, seed: int
 ) -> None:
+    """Links of the same colour have no node in common."""
     graph = nx.gnp_random_graph(nodes, density, seed=seed)
     links = sorted(graph.edges)
     colours = colour_links(nodes, links)
@@ -48,7 +49,7 @@ def test_links_have_at_most_one_colour_more_than_the_maximum_degree(
     assert max(colours, default=0) <= max(dict(graph.degree).values())
 
 
-def test_the_ports_of_a_network_never_change() -> None:
+def test_the_port_numbers_of_a_network_do_not_change_between_versions() -> None:
     """Stored schedules contain port numbers, so this test lists the ports literally."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
     expected = {
@@ -64,7 +65,9 @@ def test_the_ports_of_a_network_never_change() -> None:
 
 
 @every_graph
-def test_a_network_equals_the_graph_that_it_was_built_from(name: str) -> None:
+def test_a_network_has_the_links_and_distances_of_the_graph_that_it_was_built_from(
+    name: str,
+) -> None:
     graph = GRAPHS[name]
     made = network(graph, name=name)
     assert nx.is_isomorphic(graph_of(made), graph)
@@ -82,13 +85,13 @@ def test_a_network_equals_the_graph_that_it_was_built_from(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_diameter_equals_that_computed_by_networkx(seed: int) -> None:
+def test_the_diameter_of_a_network_equals_that_computed_by_networkx(seed: int) -> None:
     nodes = 3 + 3 * seed
     graph = nx.connected_watts_strogatz_graph(nodes, 2 + 2 * (nodes > 5), 0.3, seed=seed)
     assert network(graph).diameter == nx.diameter(graph)
 
 
-def test_the_spec_depends_on_labels_and_links_but_not_on_their_order() -> None:
+def test_the_spec_of_a_network_depends_on_labels_and_links_but_not_on_their_order() -> None:
     links = [("b", "a"), ("b", "c"), ("c", "d")]
     first = network(links, name="mine")
     assert first.spec == "mine-854f83"
@@ -99,13 +102,13 @@ def test_the_spec_depends_on_labels_and_links_but_not_on_their_order() -> None:
     assert network(links, name="other").spec == "other-854f83"
 
 
-def test_numeric_labels_are_ranked_first_and_others_by_code_points() -> None:
+def test_nodes_with_numeric_labels_come_first_and_others_are_sorted_by_code_points() -> None:
     made = network(nx.path_graph(["b", "10", "9", "B", "a", "9x"]))
     assert made.labels().tolist() == ["9", "10", "9x", "B", "a", "b"]
     assert (made.node("9"), made.node(1), made.node("10")) == (0, 1, 1)
 
 
-def test_unique_labels_are_made_from_titles() -> None:
+def test_unique_node_labels_are_made_from_titles() -> None:
     titles = ["New York", "New-York", "New_York", "Zürich", "expanded", "x" * 50, "x" * 41]
     made = network(nx.path_graph(titles))
     labels = dict(zip(made.titles, made.labels().tolist(), strict=True))
@@ -115,7 +118,7 @@ def test_unique_labels_are_made_from_titles() -> None:
     assert network(nx.path_graph(reversed(titles))) == made
 
 
-def test_the_case_of_a_label_matters_only_if_it_distinguishes_nodes() -> None:
+def test_the_letter_case_of_a_label_matters_only_if_it_distinguishes_nodes() -> None:
     made = network([("a", "A"), ("A", "Berlin")])
     assert made.label(made.rank("BERLIN")) == "Berlin"
     assert made.label(made.rank("A")) == "A"
@@ -180,7 +183,7 @@ def test_switches_and_capacities_of_a_network_can_be_iterators() -> None:
         ({"weights": "capacity"}, "no link has a weight"),
     ],
 )
-def test_wrong_options_of_a_network_are_refused(options: dict[str, Any], words: str) -> None:
+def test_invalid_options_for_a_network_are_refused(options: dict[str, Any], words: str) -> None:
     with refused(words):
         network([("a", "b"), ("b", "c")], **options)
 
@@ -192,7 +195,7 @@ def test_weights_of_a_matrix_can_be_the_capacities_of_a_network() -> None:
     assert network(matrix) == network(nx.path_graph(3))
 
 
-def test_a_node_is_a_switch_if_its_switch_attribute_is_1_0() -> None:
+def test_a_node_is_a_switch_if_its_attribute_switch_is_the_number_1() -> None:
     graph = nx.star_graph(3)
     nx.set_node_attributes(graph, {0: 1.0, 1: 0.0, 2: float("nan")}, "switch")
     assert network(graph) == network(nx.star_graph(3), switches=[0])
@@ -205,7 +208,8 @@ def test_a_node_without_a_name_gets_a_label() -> None:
     }  # fmt: skip
 
 
-def test_a_forest_can_be_saved_if_its_network_has_an_unusual_source(tmp_path: Path) -> None:
+def test_a_forest_can_be_saved_even_if_the_source_of_its_network_is_unusual(tmp_path: Path) -> None:
+    """The source states where a network comes from, usually a file name."""
     for source in ("caf\udce9.csv", Path("x"), 7):
         made = network([("a", "b")], source=source)  # type: ignore[arg-type]
         forest = starcast.forest(made, "breadth-first")
@@ -214,7 +218,7 @@ def test_a_forest_can_be_saved_if_its_network_has_an_unusual_source(tmp_path: Pa
 
 
 @pytest.mark.parametrize("end", [-1, 2])
-def test_links_to_nodes_that_do_not_exist_are_refused(end: int) -> None:
+def test_network_links_to_nodes_that_do_not_exist_are_refused(end: int) -> None:
     with refused("a link of the network 'mine' joins a node that does not exist"):
         starcast.Network("mine", ["a", "b"], [(0, end)])
 
@@ -224,7 +228,9 @@ def test_a_network_is_found_by_its_spec_after_unpickling(monkeypatch: pytest.Mon
     packed = pickle.dumps(made)
     assert topology(made.spec) is made
     monkeypatch.setattr(networks, "_known", {})
-    monkeypatch.setattr(resolvers, "_resolvers", [])  # labs left open would resolve specs
+    monkeypatch.setattr(
+        resolvers, "_resolvers", []
+    )  # an open `Lab` of another test would find the network
     with refused(f"unknown topology '{made.spec}'"):
         topology(made.spec)
     again = pickle.loads(packed)  # noqa: S301 - of this test
@@ -265,7 +271,7 @@ def test_graphs_that_do_not_form_a_network_are_refused(links: object, words: str
 
 
 @pytest.mark.parametrize("name", ["", "two words", "x" * 44, "-a", "a-b"])
-def test_malformed_names_are_refused(name: str) -> None:
+def test_malformed_network_names_are_refused(name: str) -> None:
     with refused(f"the name '{name}' of the network is malformed"):
         network([(0, 1)], name=name)
 
@@ -275,7 +281,9 @@ def test_a_node_of_the_largest_permitted_degree_has_a_port_for_every_link() -> N
     assert made.ports == tuple(range(1, networks.MAX_DEGREE + 1))
 
 
-def test_large_networks_have_distances_but_no_diameter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diameter_of_a_large_network_is_refused_but_distances_are_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(networks, "MAX_PROFILE_NODES", 9)
     monkeypatch.setattr(networks, "MAX_SEARCHES", 3)
     ring = network(nx.cycle_graph(10), name="ring")

@@ -19,7 +19,7 @@ EVERY = pytest.mark.parametrize(
 
 
 def lines(table: str) -> dict[str, str]:
-    """Return the rows of a table on the page, by network."""
+    """Return the rows of a table on the comparison page, keyed by network."""
     text = TEXT.partition(BEGIN.format(table, "networks_compared.py"))[2].partition(END)[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     return {line.split("`")[1]: line for line in rows}
@@ -31,7 +31,7 @@ def cells(line: str) -> list[str]:
 
 @pytest.mark.slow
 @EVERY
-def test_the_times_rounds_and_properties_on_the_page_agree_with_the_runs(
+def test_times_rounds_and_properties_on_the_comparison_page_agree_with_the_runs(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     star = page.star_of(spec)
@@ -45,7 +45,9 @@ def test_the_times_rounds_and_properties_on_the_page_agree_with_the_runs(
 
 @pytest.mark.slow
 @EVERY
-def test_the_times_relative_to_the_star_graph_agree_with_the_runs(spec: str) -> None:
+def test_times_relative_to_the_star_graph_on_the_comparison_page_agree_with_the_runs(
+    spec: str,
+) -> None:
     star = page.star_of(spec)
     found = [f"{value:.2f}" for value in page.ratios(star, spec)]
     assert found == cells(lines(f"{star}-shares")[spec])[1:]
@@ -53,14 +55,17 @@ def test_the_times_relative_to_the_star_graph_agree_with_the_runs(spec: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("star", page.STARS)
-def test_the_times_of_all_algorithms_agree_with_the_runs(star: str) -> None:
+def test_times_of_all_algorithms_on_the_comparison_page_agree_with_the_runs(star: str) -> None:
     text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
     assert text.partition(END)[0].strip().splitlines() == list(page.structure(star))
 
 
 @pytest.mark.slow
-def test_with_equally_fast_nodes_only_transmission_times_scale_with_the_degree() -> None:
-    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5. Start-ups stay equal."""
+def test_with_equal_bandwidth_per_node_only_transmission_times_scale_with_the_degree() -> None:
+    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5.
+
+    Start-up times stay equal.
+    """
     plain = {
         run.point.structure: run
         for run in page.results("SF7")
@@ -75,7 +80,7 @@ def test_with_equally_fast_nodes_only_transmission_times_scale_with_the_degree()
 
 
 @EVERY
-def test_properties_agree_with_networkx(spec: str) -> None:
+def test_network_properties_on_the_comparison_page_agree_with_networkx(spec: str) -> None:
     graph = nx.Graph()
     network = topology(spec)
     for port in network.ports:
@@ -91,7 +96,7 @@ def test_properties_agree_with_networkx(spec: str) -> None:
     ]
 
 
-def test_no_time_on_the_page_is_below_its_lower_bound() -> None:
+def test_no_time_on_the_comparison_page_is_below_its_lower_bound() -> None:
     for star in page.STARS:
         for collective in page.COLLECTIVES:
             rows = lines(f"{star}-{collective}")
@@ -102,7 +107,7 @@ def test_no_time_on_the_page_is_below_its_lower_bound() -> None:
         assert int(cells(line)[2]) >= int(cells(line)[4])
 
 
-def test_the_page_has_a_drawing_for_each_star_graph() -> None:
+def test_the_comparison_page_has_a_drawing_for_each_star_graph() -> None:
     for star in page.STARS:
         file = f"networks-compared-{star.lower()}.svg"
         assert f"]({file})" in TEXT
@@ -111,12 +116,12 @@ def test_the_page_has_a_drawing_for_each_star_graph() -> None:
 
 
 def share(spec: str, collective: str, unit: str) -> float:
-    """Return the time of a network relative to the star graph, read from the page."""
+    """Return the time relative to the star graph that the comparison page states for a network."""
     column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
     return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
 
 
-def test_the_conclusions_on_the_page_follow_from_its_tables() -> None:
+def test_the_conclusions_on_the_comparison_page_follow_from_its_tables() -> None:
     degrees = {spec: topology(spec).degree for spec in SPECS}
     same = [spec for spec in SPECS if degrees[spec] == degrees[page.star_of(spec)]]
     for spec in {each for each in SPECS if not each.startswith("T")} - set(same):
@@ -143,7 +148,7 @@ def test_the_conclusions_on_the_page_follow_from_its_tables() -> None:
             assert lines(f"{star}-{collective}")[star].count("`dimension-change`") == 2
 
 
-def test_star_graph_algorithms_have_the_advantage_stated_on_the_page() -> None:
+def test_star_graph_algorithms_have_the_advantage_stated_on_the_comparison_page() -> None:
     for star in page.STARS:
         text = TEXT.partition(BEGIN.format(f"{star}-structure", "networks_compared.py"))[2]
         rows = [cells(line) for line in text.partition(END)[0].strip().splitlines()[2:]]

@@ -25,7 +25,9 @@ LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("root", [0, 1])
-def test_symbol_doubling_takes_the_number_of_rounds_in_the_theorem(n: int, root: int) -> None:
+def test_the_symbol_doubling_broadcast_takes_the_number_of_rounds_in_its_theorem(
+    n: int, root: int
+) -> None:
     result = simulate(schedule(f"S{n}", "broadcast", "symbol-doubling", root=root))
     assert (result.violation, result.complete) == (None, True)
     assert result.steps == sum(1 + ceil(log2(i - 1)) for i in range(2, n + 1))
@@ -33,9 +35,10 @@ def test_symbol_doubling_takes_the_number_of_rounds_in_the_theorem(n: int, root:
 
 @pytest.mark.parametrize(("n", "substar"), [(4, 3), (5, 3), (6, 4), (6, 5), (7, 5)])
 @pytest.mark.parametrize("root", [0, 1])
-def test_optimal_substars_add_a_known_number_of_rounds_to_those_of_a_record(
+def test_the_optimal_substars_broadcast_adds_a_known_number_of_rounds_to_a_record(
     monkeypatch: pytest.MonkeyPatch, n: int, substar: int, root: int
 ) -> None:
+    """An optimal broadcast informs a smaller star graph. Further rounds inform all other nodes."""
     monkeypatch.setattr(doubling, "LARGEST_OPTIMAL", substar)
     result = simulate(schedule(f"S{n}", "broadcast", "optimal-substars", root=root))
     assert (result.violation, result.complete) == (None, True)
@@ -43,7 +46,7 @@ def test_optimal_substars_add_a_known_number_of_rounds_to_those_of_a_record(
     assert result.steps == record + sum(1 + ceil(log2(i - 1)) for i in range(substar + 1, n + 1))
 
 
-def test_optimal_substars_use_the_largest_record_that_is_proven_optimal() -> None:
+def test_the_optimal_substars_broadcast_uses_the_largest_record_that_is_proven_optimal() -> None:
     optimal = [
         n
         for n in range(3, 13)
@@ -53,7 +56,7 @@ def test_optimal_substars_use_the_largest_record_that_is_proven_optimal() -> Non
 
 
 @pytest.mark.slow
-def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_fewer_than_published() -> None:
+def test_the_optimal_substars_broadcast_takes_24_rounds_on_s10_one_fewer_than_published() -> None:
     result = simulate(schedule("S10", "broadcast", "optimal-substars"))
     assert (result.violation, result.complete, result.steps) == (None, True, 24)
 
@@ -86,7 +89,7 @@ def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, pytest.param(8, marks=pytest.mark.slow)])
-def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: int) -> None:
+def test_an_informed_substar_informs_all_nodes_in_the_rounds_of_the_second_theorem(n: int) -> None:
     informed = {node for node in star_graph.nodes(n) if node[-1] == n}
     rounds = list(growth_rounds(n))
     assert len(rounds) == 1 + ceil(log2(n - 1))
@@ -101,7 +104,7 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
     assert len(informed) == factorial(n)
 
 
-def test_the_bounds_use_the_records_in_a_given_folder(
+def test_the_bounds_on_broadcast_rounds_use_the_records_in_a_given_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A record of 8 rounds on S5 also lowers the upper bound for S6. A false record is refused."""
@@ -115,7 +118,8 @@ def test_the_bounds_use_the_records_in_a_given_folder(
         lab.bound_broadcasts(most=6, folder=tmp_path)
 
 
-def test_the_lower_bound_is_the_logarithm_of_the_number_of_nodes_except_on_s5() -> None:
+def test_the_lower_bound_is_the_rounded_up_logarithm_of_the_nodes_except_on_s5() -> None:
+    """The logarithm of the number of nodes is binary. On S5 the lower bound is 8 instead of 7."""
     table = Lab(Settings.load).bound_broadcasts()
     assert list(table["n"]) == list(range(3, 121))
     for n, lower, logarithm, upper, _ in map(dict.values, table):
@@ -126,7 +130,7 @@ def test_the_lower_bound_is_the_logarithm_of_the_number_of_nodes_except_on_s5() 
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_the_rounds_in_the_lean_file_inform_all_nodes(n: int) -> None:
+def test_the_broadcast_rounds_in_the_lean_file_inform_all_nodes(n: int) -> None:
     source = re.search(rf"def rounds{n} : List Round :=\n(.*?)\n\n", LEAN.read_text(), re.DOTALL)
     assert source
     rounds = ast.literal_eval(source[1].strip())

@@ -14,7 +14,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_maximum_number_of_informed_nodes_equals_that_of_an_exhaustive_search(
+def test_the_maximum_number_of_nodes_informed_in_some_rounds_equals_an_exhaustive_search(
     size: int, links: int
 ) -> None:
     root = tuple(int(each == links) for each in range(links + 1))
@@ -28,13 +28,15 @@ def test_the_clique_bound_exceeds_the_counting_bound_on_some_nk_stars() -> None:
         assert clique_bound(graph) == counting_bound(graph.nodes, graph.degree) + 1
 
 
-def test_the_clique_bound_is_0_for_star_graphs_and_cliques_of_more_than_20_nodes() -> None:
+def test_the_clique_bound_is_0_on_star_graphs_and_if_cliques_have_more_than_20_nodes() -> None:
     assert clique_bound(topology("S5")) == 0
     assert clique_bound(topology("S24,2")) == 0
 
 
 @pytest.mark.parametrize("spec", [*SPECS, "S9,2", "S12,3"])
-def test_substar_doubling_takes_the_number_of_rounds_of_its_closed_form(spec: str) -> None:
+def test_the_substar_doubling_broadcast_takes_the_number_of_rounds_in_its_closed_form(
+    spec: str,
+) -> None:
     graph = topology(spec)
     for root in {0, graph.nodes - 1}:
         result = simulate(schedule(graph, "broadcast", "substar-doubling", "one", root=root))
@@ -56,11 +58,12 @@ def test_for_k_2_substar_doubling_takes_at_most_2_rounds_more_than_the_doubling_
 
 
 def test_for_k_equal_to_n_minus_1_substar_doubling_is_as_fast_as_recursive_substars() -> None:
+    """Both algorithms take n (n-1) / 2 rounds."""
     for n in range(3, 9):
         assert substar_doubling(topology(f"S{n},{n - 1}"), "one").start_ups == n * (n - 1) // 2
 
 
-def test_records_lie_between_the_clique_bound_and_substar_doubling() -> None:
+def test_broadcast_records_lie_between_the_clique_bound_and_substar_doubling() -> None:
     records = [each for each in load_all(shipped_folder()) if each.problem == OnePortBroadcast.name]
     assert len(records) > 30
     for record in records:

@@ -95,7 +95,7 @@ def run(app: typer.Typer, *words: str) -> Any:
 
 
 def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> None:
-    """Omitted options keep their defaults. Parameters without an option keep a fixed value."""
+    """Omitted options keep their defaults, and parameters without an option their fixed values."""
     given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
                 "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
     assert json.loads(given.stdout) == {
@@ -107,8 +107,10 @@ def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> 
     assert run(app, "describe", "S5", "--least", "0").exit_code == 2
 
 
-def test_the_help_of_a_command_is_made_from_the_docstring(app: typer.Typer) -> None:
-    """Parts that concern only Python are omitted, and parameters are replaced by options."""
+def test_the_help_of_a_command_is_made_from_the_docstring_of_its_operation(
+    app: typer.Typer,
+) -> None:
+    """Sentences that concern only Python are omitted. Parameter names become option names."""
     text = " ".join(run(app, "describe", "--help").stdout.split())
     assert "Describe a topology. Exit code 6 if --least is 6. See 'starcast graph verify'." in text
     assert "starcast describe S5" in text
@@ -120,13 +122,13 @@ def test_the_help_of_a_command_is_made_from_the_docstring(app: typer.Typer) -> N
     assert "ranks" not in text
 
 
-def test_a_failing_command_prints_its_result_first(app: typer.Typer) -> None:
+def test_a_command_that_fails_a_check_still_prints_its_result(app: typer.Typer) -> None:
     done = run(app, "describe", "S5", "--least", "6", "-f", "json")
     assert isinstance(done.exception, RejectedError)
     assert '"least": 6' in done.stdout
 
 
-def test_a_note_is_printed_instead_of_an_empty_table(app: typer.Typer) -> None:
+def test_the_note_of_an_empty_table_is_printed_instead_of_the_table(app: typer.Typer) -> None:
     done = run(app, "listed")
     assert (done.stdout, done.stderr) == ("", "there is nothing\n")
     assert run(app, "listed", "-f", "json").stdout == "[]\n"
@@ -135,6 +137,7 @@ def test_a_note_is_printed_instead_of_an_empty_table(app: typer.Typer) -> None:
 def test_name_value_arguments_are_read_as_text_or_as_json(
     app: typer.Typer,
 ) -> None:
+    """The argument `a=1` gives the text 1, and `b:=[1]` gives the JSON list [1]."""
     words = ("listed", "a=1=2", "b:=[1]", "home=x")
     values = {"a": "1=2", "b": [1], "home": "x"}
     assert json.loads(run(app, *words, "-f", "json").stdout) == [{**values, "in_json": True}]

@@ -15,7 +15,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "", columns: str = "a: something") -> Query:
-    """Return a query with this body, which begins on line 6 of the file by default."""
+    """Return a query with this body. By default, the body begins on line 6 of the file."""
     items, shown = (indent(f"\n{lines}", "//   ") for lines in (parameters, columns))
     given = items if parameters else " none"
     head = f"// title: T\n// question: Q?\n// parameters:{given}\n// columns:{shown}\n"
@@ -86,6 +86,7 @@ RETURN length(p) AS a
 def test_the_server_version_determines_which_statement_of_a_query_is_used(
     version: str, is_older: bool
 ) -> None:
+    """A query file can contain a second statement for older versions of Neo4j."""
     found = query(OLDER)
     chosen = found.for_server(version)
     assert (chosen.header, chosen.name) == (found.header, found.name)
@@ -100,6 +101,7 @@ def test_the_server_version_determines_which_statement_of_a_query_is_used(
 
 
 def test_both_statements_of_a_query_are_checked() -> None:
+    """A query file can contain a second statement for older versions of Neo4j."""
     writes = OLDER.replace("// RETURN n.rank AS a", "// DELETE n RETURN 1 AS a")
     assert "must be read-only: DELETE writes" in refusal(writes)
     unknown = OLDER.replace("// RETURN n.rank AS a", "// RETURN $x AS a")
@@ -116,7 +118,7 @@ def test_a_statement_may_begin_with_its_cypher_version(prefix: str) -> None:
             check_reads_only(f"{prefix} {body}", FILE)
 
 
-def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
+def test_names_strings_and_comments_that_resemble_writing_clauses_are_accepted() -> None:
     for body in [
         "MATCH (n:Node) WHERE n.created = 1 RETURN n.settings AS a",
         "MATCH (n:Node) WHERE n.`delete` = 'CREATE (m)' RETURN n.`remove` AS a",
@@ -138,7 +140,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """No name in the graph equals a keyword. If a query uses such a name, it needs backticks."""
+    """The names that starcast stores in the graph do not equal such keywords."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",
@@ -149,7 +151,7 @@ def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> N
 
 
 def test_a_writing_clause_after_a_literal_or_comment_is_detected() -> None:
-    """Quotes and comments are parsed, so that none can hide the clause that follows."""
+    """Quotation marks and comments are parsed, so they cannot hide the clause that follows."""
     for before in [
         "WITH 'a'", 'WITH "a"', "WITH n AS `a`", "WITH '\\\\'", "WITH '\\''", "WITH 'a' + '/*'",
         "WITH $p ", "/* '\" ` */", "/* // */", "// a '\n", "// a\r", "WITH '//'", "WITH '`'",
@@ -160,7 +162,7 @@ def test_a_writing_clause_after_a_literal_or_comment_is_detected() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="'\\")))
-def test_any_text_inside_a_string_is_accepted(text: str) -> None:
+def test_text_inside_a_string_is_accepted_even_if_it_contains_a_writing_clause(text: str) -> None:
     check_reads_only(f"RETURN '{text} CREATE (n)'", FILE)
 
 
@@ -189,7 +191,10 @@ def test_a_writing_clause_is_refused_after_any_text(text: str) -> None:
         ("MATCH (n)\nWHERE n.rank = $x\nRETURN $x AS a", " the parameter $x is not declared"),
     ],
 )
-def test_the_error_for_a_statement_names_file_and_line(body: str, message: str) -> None:
+def test_the_error_for_an_invalid_statement_names_the_file_and_the_line(
+    body: str, message: str
+) -> None:
+    """Errors that concern the whole statement name only the file."""
     assert refusal(body).startswith(message)
 
 
@@ -205,7 +210,7 @@ def test_the_error_for_a_statement_names_file_and_line(body: str, message: str) 
     ],
     ids=["unused", "computed", "column"],
 )  # fmt: skip
-def test_the_error_for_a_header_names_the_file_and_the_declaration(
+def test_the_error_for_an_invalid_header_names_the_file_and_the_declaration(
     body: str, parameters: str, columns: str, message: str
 ) -> None:
     assert refusal(body, parameters, columns) == f" {message}"
@@ -236,7 +241,7 @@ def test_a_statement_with_an_unpaired_surrogate_is_refused() -> None:
         check_statement("RETURN '\udc80' AS x", {}, FILE)
 
 
-def test_parameters_are_found_only_outside_strings_and_comments() -> None:
+def test_query_parameters_are_found_only_outside_strings_and_comments() -> None:
     cypher = "RETURN $forest + $`my tree` + '$no' + $forest // $neither"
     assert find_parameters(cypher) == ["forest", "my tree"]
 

@@ -67,7 +67,7 @@ def without(field: str) -> str:
     return head + "\n".join(dropwhile(lambda line: line.startswith("//  "), lines))
 
 
-def test_cost_revision_and_reference_are_optional_and_parameters_may_be_none() -> None:
+def test_the_fields_cost_revision_and_reference_are_optional_and_parameters_may_be_none() -> None:
     assert parse_header(without("cost")).cost == ""
     assert parse_header(without("revision")).revision == 1
     assert parse_header(without("reference")).reference == ""
@@ -141,7 +141,7 @@ def test_very_long_numbers_and_deeply_nested_defaults_are_refused() -> None:
         assert refusal(VALID.replace(old, new)).startswith(message)
 
 
-def test_fields_in_the_wrong_order_are_refused() -> None:
+def test_header_fields_in_the_wrong_order_are_refused() -> None:
     lines = VALID.splitlines()
     lines[0], lines[1] = lines[1], lines[0]
     assert refusal("\n".join(lines)) == "the field 'title' must come before 'question'"

@@ -84,7 +84,7 @@ def test_a_query_given_by_its_path_can_have_any_name_and_folder(tmp_path: Path) 
 def test_a_folder_that_cannot_be_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Root can read all folders, so the test raises the operating system's error itself."""
+    """Root can read all folders, so the test simulates the error of the operating system."""
     with pytest.raises(InputError, match=r"query packs .* cannot be read: No such file"):
         load_queries(tmp_path / "nowhere")
     with pytest.raises(InputError, match="cannot be read: Not a directory"):
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_read_is_refused(
 def test_an_unreadable_pack_does_not_prevent_the_use_of_other_packs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Requesting any query of the unreadable pack gives an error."""
+    """A request for a query of the unreadable pack gives an error."""
     write(tmp_path, "mine/nodes")
     write(tmp_path, "closed/nodes")
     real = Path.iterdir
@@ -118,7 +118,7 @@ def test_an_unreadable_pack_does_not_prevent_the_use_of_other_packs(
         known.find("open/nodes")
 
 
-def test_a_query_that_is_not_in_a_pack_is_refused(tmp_path: Path) -> None:
+def test_a_query_file_outside_the_folder_of_a_pack_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "nodes")
     write(tmp_path, "mine/nodes")
     with pytest.raises(InputError, match=r"nodes\.cypher is not in a pack"):
@@ -132,7 +132,7 @@ def test_malformed_names_of_packs_and_queries_are_refused(tmp_path: Path, name: 
         load_folder(tmp_path)
 
 
-def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
+def test_the_folder_of_a_single_query_pack_can_be_loaded(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     write(tmp_path, "mine/more-nodes")
     assert list(load_folder(tmp_path / "mine")) == ["mine/more-nodes", "mine/nodes"]
@@ -160,7 +160,7 @@ def test_query_packs_in_several_folders_are_added_to_the_packs_of_starcast(tmp_p
     assert not {"mine/nodes", "mine/something-else"} & set(library.queries)
 
 
-def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path) -> None:
+def test_the_template_for_a_new_query_is_valid_and_never_replaces_a_file(tmp_path: Path) -> None:
     path = write_template("mine/load-of-links", tmp_path)
     query = load_folder(tmp_path)["mine/load-of-links"]
     assert (query.path, query.header.title, query.header.reference) == (path, "Load of links", "")
@@ -218,7 +218,7 @@ def test_the_suggested_ingest_command_contains_the_arguments_in_the_artifact_id(
     assert ingest_command(kind, name) == f"starcast ingest {spec} {options}".strip()
 
 
-def test_for_an_invalid_id_the_suggested_command_lists_artifacts() -> None:
+def test_for_an_invalid_artifact_id_the_suggested_command_lists_artifacts() -> None:
     for kind, name in [
         ("topology", "S6:x"),
         ("forest", "S6"),

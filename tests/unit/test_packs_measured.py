@@ -25,8 +25,8 @@ DOCUMENT = {
 }
 
 
-def test_exactly_the_queries_of_starcast_are_measured_at_their_current_revisions() -> None:
-    """If this fails, run: python -m benchmarks packs --write."""
+def test_query_times_are_measured_for_the_current_revision_of_every_query() -> None:
+    """To repeat the measurements, run: python -m benchmarks packs --write."""
     for query in load_queries().values():
         figures = measurements().find(query)
         assert figures is not None, f"{query.name} was not measured at this revision"
@@ -79,7 +79,7 @@ def figures(revision: int, largest: float | None = 0.5, **others: float) -> Figu
     return Figures(revision=revision, seconds={"S6": 0.01, LARGEST: largest}, others=others)
 
 
-def test_times_measured_at_another_revision_are_ignored() -> None:
+def test_query_times_measured_at_another_revision_are_ignored() -> None:
     query = find("shortest-path")
     current = query.header.revision
     assert Measurements(queries={query.name: figures(current)}).find(query) is not None
@@ -97,7 +97,7 @@ def test_a_copy_of_a_query_in_another_folder_has_no_measured_times(tmp_path: Pat
     assert known.find(find(str(copy))) is None
 
 
-def test_measured_times_are_described_in_one_sentence() -> None:
+def test_the_measured_times_of_a_query_are_described_in_one_line() -> None:
     query = find("shortest-path")
     known = Measurements(
         queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)}
@@ -110,7 +110,7 @@ def test_measured_times_are_described_in_one_sentence() -> None:
 
 
 def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_is_much_faster() -> None:
-    """The time of a query that did not finish is taken to be the time limit of 30 seconds."""
+    """A query that did not finish counts as taking 30 seconds, the time limit."""
     for largest, others, faster in [
         (2 * SLOW, {"numpy": 2 * SLOW / FASTER, "igraph": 5.0}, ("numpy", FASTER)),
         (2 * SLOW, {"numpy": 2.1 * SLOW / FASTER}, None),

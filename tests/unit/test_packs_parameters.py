@@ -69,7 +69,7 @@ def bound(written: str, value: object) -> Any:
         ("list of link", [], []),
     ],
 )
-def test_a_value_of_the_declared_type_is_accepted(
+def test_a_parameter_value_of_the_declared_type_is_accepted(
     written: str, given_value: object, value: object
 ) -> None:
     accepted = bound(written, given_value)
@@ -110,7 +110,7 @@ def test_an_unknown_type_in_a_declaration_is_refused() -> None:
         assert ", ".join(KINDS) in caught.value.hint
 
 
-def test_every_type_is_formatted_as_it_was_declared_and_accepts_its_sample_value() -> None:
+def test_a_parameter_type_is_formatted_as_it_was_declared_and_accepts_its_sample_value() -> None:
     for name in KINDS:
         for written in (name, f"list of {name}"):
             kind = Type.parse(written)
@@ -135,13 +135,13 @@ def test_the_error_for_an_unknown_parameter_suggests_a_similar_name() -> None:
     assert caught.value.hint == "remove the parameter"
 
 
-def test_a_given_value_overrides_the_default() -> None:
+def test_a_given_parameter_value_overrides_the_default() -> None:
     least = declared("least", "int", 2)
     assert bind([least], {}) == {"least": 2}
     assert bind([least], {"least": "3"}) == {"least": 3}
 
 
-def test_a_default_must_have_the_declared_type() -> None:
+def test_the_default_of_a_parameter_must_have_the_declared_type() -> None:
     with pytest.raises(InputError, match="'least' must be an integer, not 'two'"):
         declared("least", "int", "two")
 
@@ -149,7 +149,7 @@ def test_a_default_must_have_the_declared_type() -> None:
 ON_TOPOLOGY = [declared("topology", "topology"), declared("node", "node")]
 
 
-def test_a_node_must_belong_to_the_named_topology() -> None:
+def test_a_node_parameter_must_belong_to_the_topology_that_another_parameter_names() -> None:
     assert bind(ON_TOPOLOGY, {"topology": "S4", "node": "4321"})["node"] == "4321"
     ten = bind(ON_TOPOLOGY, {"topology": "S10", "node": "A987654321"})
     assert ten["node"] == "a987654321"
@@ -162,7 +162,9 @@ def test_a_node_must_belong_to_the_named_topology() -> None:
 
 
 @pytest.mark.parametrize("kind", ["forest", "schedule"])
-def test_a_node_must_belong_to_the_topology_of_the_forest_or_schedule(kind: str) -> None:
+def test_a_node_parameter_must_belong_to_the_topology_of_the_given_forest_or_schedule(
+    kind: str,
+) -> None:
     parameters = [declared("artifact", kind), declared("nodes", "list of node")]
     values = {"artifact": "S3:multiple:123", "nodes": "213,321"}
     assert bind(parameters, values)["nodes"] == ["213", "321"]
@@ -170,14 +172,14 @@ def test_a_node_must_belong_to_the_topology_of_the_forest_or_schedule(kind: str)
         bind(parameters, {**values, "nodes": "213,214"})
 
 
-def test_a_node_may_belong_to_any_of_several_topologies() -> None:
+def test_a_node_parameter_may_belong_to_any_of_several_given_topologies() -> None:
     parameters = [*ON_TOPOLOGY, declared("second", "topology")]
     assert bind(parameters, {"topology": "S3", "second": "S4", "node": "4321"})["node"] == "4321"
     with pytest.raises(InputError, match="'54321'"):
         bind(parameters, {"topology": "S3", "second": "S4", "node": "54321"})
 
 
-def test_the_ends_of_a_link_must_be_adjacent_and_may_be_in_either_order() -> None:
+def test_the_ends_of_a_link_parameter_must_be_adjacent_and_may_be_in_either_order() -> None:
     parameters = [declared("topology", "topology"), declared("dead", "list of link", [])]
     for spec, link, other in [
         ("S4", "1234-2134", "1234-1243"),
@@ -195,7 +197,7 @@ def test_the_ends_of_a_link_must_be_adjacent_and_may_be_in_either_order() -> Non
         assert second in caught.value.hint
 
 
-def test_both_ends_of_a_link_must_be_nodes() -> None:
+def test_both_ends_of_a_link_parameter_must_be_nodes() -> None:
     parameters = [declared("forest", "forest"), declared("dead", "link")]
     for wrong, end in {"1234-2135": "'2135'", "12345-21345": "'12345'"}.items():
         with pytest.raises(InputError, match=end):
@@ -213,13 +215,15 @@ def test_a_label_pattern_must_have_the_length_and_symbols_of_node_labels() -> No
 
 
 @given(st.integers(min_value=-(2**63), max_value=2**63 - 1))
-def test_every_integer_of_64_bits_is_accepted(number: int) -> None:
+def test_every_integer_of_64_bits_is_accepted_as_text(number: int) -> None:
     assert bound("int", str(number)) == number
 
 
 @given(st.sampled_from(sorted(KINDS)), st.text())
-def test_any_text_is_either_accepted_or_raises_an_input_error(name: str, text: str) -> None:
-    """No other error is raised, and an accepted value is accepted again unchanged."""
+def test_any_text_given_as_a_parameter_is_accepted_or_raises_an_input_error(
+    name: str, text: str
+) -> None:
+    """No other exception is raised. An accepted value is accepted again unchanged."""
     kind = Type.parse(name)
     with suppress(InputError):
         value = bound(name, text)
@@ -240,7 +244,7 @@ def _endless() -> list[object]:
 
 
 class Word(StrEnum):
-    """An enumeration of strings, whose type is a subclass of `str`."""
+    """An enumeration whose members are strings, that is, of a subclass of `str`."""
 
     BIG = "big"
 
@@ -272,7 +276,7 @@ class Word(StrEnum):
     ],
 )
 @pytest.mark.whole
-def test_a_value_is_converted_to_a_type_that_the_driver_accepts(
+def test_a_parameter_value_is_converted_to_a_type_that_the_neo4j_driver_accepts(
     given_value: object, value: object
 ) -> None:
     converted = convert_value("x", given_value)
@@ -305,7 +309,7 @@ def test_a_value_is_converted_to_a_type_that_the_driver_accepts(
 )
 @pytest.mark.whole
 def test_a_value_that_neo4j_does_not_support_is_refused(value: object, problem: str) -> None:
-    """The message is the same for typed parameters and for the parameters of a statement."""
+    """The message is the same whether or not the query declares a type for the parameter."""
     typed = declared("x", "list of string")
     for convert in (partial(convert_value, "x"), typed.value):
         with pytest.raises(InputError) as caught:
@@ -313,7 +317,7 @@ def test_a_value_that_neo4j_does_not_support_is_refused(value: object, problem: 
         assert caught.value.message == f"the parameter 'x' {problem}"
 
 
-def test_lists_can_be_given_as_arrays_or_sets() -> None:
+def test_list_parameters_can_be_given_as_arrays_or_sets() -> None:
     assert bound("list of int", np.array([1, 2])) == [1, 2]
     assert bound("list of node", {"21", "12"}) == ["12", "21"]
     assert bound("int", np.int32(7)) == 7

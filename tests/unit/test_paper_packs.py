@@ -1,4 +1,4 @@
-"""Paper packs of a user: loading, errors with file and line, verification in other processes."""
+"""Paper packs of a user: loading, errors with file and line, and checks in worker processes."""
 
 import pickle
 import re
@@ -31,7 +31,7 @@ def bi_rotator(n):
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text in a file, and check that the file contains it."""
+    """Replace a text in a file after checking that the file contains it."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -92,7 +92,7 @@ BROKEN = [
 ]
 
 
-def test_the_claims_of_a_pack_are_treated_like_built_in_claims(pack: Path) -> None:
+def test_the_claims_of_a_paper_pack_are_listed_and_checked_like_built_in_claims(pack: Path) -> None:
     assert list(load(pack)) == ["MYPAPER.diameter", "MYPAPER.children"]
     assert list(papers())[-1] == "MYPAPER"
     assert [claim.id for claim in select_claims(["MYPAPER"])] == list(claims())[-2:]
@@ -105,7 +105,7 @@ def test_the_claims_of_a_pack_are_treated_like_built_in_claims(pack: Path) -> No
     assert [path.name for path in pack.iterdir() if path.is_dir()] == []
 
 
-def test_loading_a_pack_again_uses_its_edited_claims_and_checks(pack: Path) -> None:
+def test_loading_a_paper_pack_again_uses_its_edited_claims_and_checks(pack: Path) -> None:
     load(pack)
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", "2 * (check.n - 1)")
     assert starcast.check("MYPAPER.diameter").verdict == "holds"
@@ -116,7 +116,9 @@ def test_loading_a_pack_again_uses_its_edited_claims_and_checks(pack: Path) -> N
     assert list(load(pack)) == ["MYPAPER.far", "MYPAPER.children"]
 
 
-def test_claims_can_refer_to_a_family_that_the_pack_defines(pack: Path) -> None:
+def test_claims_of_a_paper_pack_can_refer_to_a_topology_family_that_the_pack_declares(
+    pack: Path,
+) -> None:
     (pack / "networks.py").write_text(FAMILY)
     sizes = 'quick = ["R4", "R5"], beyond = ["R3"]'
     edit(pack / "claims.toml", 'family = "star", quick = 5, full = 6, deep = 7', sizes)
@@ -129,7 +131,7 @@ def test_claims_can_refer_to_a_family_that_the_pack_defines(pack: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_the_error_for_an_invalid_pack_names_file_and_line(
+def test_the_error_for_an_invalid_paper_pack_names_the_file_and_the_line(
     change: Callable[[Path], None], message: str, pack: Path
 ) -> None:
     change(pack)
@@ -139,7 +141,7 @@ def test_the_error_for_an_invalid_pack_names_file_and_line(
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
-def test_an_invalid_pack_of_an_installed_package_is_omitted(
+def test_an_invalid_paper_pack_of_an_installed_package_is_omitted_with_a_warning(
     change: Callable[[Path], None],
     message: str,
     pack: Path,
@@ -164,7 +166,7 @@ def test_an_invalid_pack_of_an_installed_package_is_omitted(
     assert re.search(r"the paper pack \S+ is omitted: \S+mypaper", result.err)
 
 
-def test_a_pack_can_be_a_module_or_an_entry_point(
+def test_a_paper_pack_can_be_loaded_as_a_module_or_through_an_entry_point(
     pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (pack / "__init__.py").touch()
@@ -179,7 +181,7 @@ def test_a_pack_can_be_a_module_or_an_entry_point(
     assert starcast.check("MYPAPER.children").verdict == "fails"
 
 
-def test_two_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: Path) -> None:
+def test_two_paper_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: Path) -> None:
     load(pack)
     write_template(tmp_path / "other" / "mypaper")
     with pytest.raises(InputError, match=r"packs .*/mypaper and .*/other/mypaper have the same"):
@@ -191,14 +193,16 @@ def test_two_packs_with_the_same_name_or_key_are_refused(pack: Path, tmp_path: P
         load(tmp_path / "my-paper")
 
 
-def test_a_pack_with_the_name_of_a_built_in_folder_is_refused(tmp_path: Path) -> None:
+def test_a_paper_pack_with_the_name_of_a_built_in_folder_is_refused(tmp_path: Path) -> None:
     write_template(tmp_path / "common")
     with pytest.raises(InputError, match=r"papers/common and .*/common have the same name"):
         load(tmp_path / "common")
     assert starcast.check("TS.L1", sizes=["S3"]).verdict != "fails"
 
 
-def test_a_pack_with_too_much_data_is_refused(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paper_pack_whose_files_are_too_large_is_refused(
+    pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(packs, "_MAX_BYTES", 10**6)
     (pack / "data.bin").write_bytes(b"a" * 10**6)
     with pytest.raises(InputError, match=r"the files in .*/mypaper have more than 1 MB"):
@@ -227,7 +231,7 @@ def test_a_plug_in_whose_package_cannot_be_imported_is_refused(
         ("check.distances().fill(0)", "ValueError: assignment destination is read-only"),
     ],
 )
-def test_a_check_that_raises_an_exception_is_reported_with_its_line(
+def test_the_error_for_a_claim_check_that_raises_an_exception_names_its_line(
     measured: str, reason: str, pack: Path
 ) -> None:
     edit(pack / "checks.py", "3 * (check.n - 1) // 2", measured)
@@ -253,13 +257,13 @@ def test_a_claim_whose_check_compares_nothing_is_not_checkable(pack: Path) -> No
     assert "Nothing was compared" in verdict.detail
 
 
-def test_worker_processes_load_the_packs(pack: Path) -> None:
+def test_worker_processes_load_the_paper_packs_of_their_parent(pack: Path) -> None:
     load(pack)
     found = verify.verify_claims(select_claims(["MYPAPER"]), jobs=2)
     assert [verdict.verdict for verdict in found] == ["holds", "fails"]
 
 
-def test_a_pack_is_sent_to_workers_with_its_data_and_without_its_tests(
+def test_the_files_of_a_paper_pack_are_sent_to_workers(
     pack: Path, registries: Callable[[], None]
 ) -> None:
     """A long-running worker receives one version of the pack first, and another version later."""
@@ -279,7 +283,7 @@ def test_a_pack_is_sent_to_workers_with_its_data_and_without_its_tests(
 
 
 @pytest.mark.parametrize("name", ["mypaper", "mypaper/", "./mypaper"])
-def test_the_option_plugin_accepts_the_folder_of_a_pack(
+def test_the_option_plugin_accepts_the_folder_of_a_paper_pack(
     name: str, pack: Path, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(pack.parent)
@@ -291,7 +295,9 @@ def test_the_option_plugin_accepts_the_folder_of_a_pack(
     assert result.err.startswith(f"error: {pack}/claims.toml:15: ")
 
 
-def test_a_new_pack_is_created_but_never_overwritten(starcast: Starcast, tmp_path: Path) -> None:
+def test_a_paper_pack_is_created_from_a_template_but_never_overwritten(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     folder = tmp_path / "a b" / "ring-paper"
     result = starcast("claims new", folder)
     assert (result.code, result.out) == (0, f"{folder}\n")
@@ -303,31 +309,31 @@ def test_a_new_pack_is_created_but_never_overwritten(starcast: Starcast, tmp_pat
         assert problem in result.err
 
 
-def test_a_new_pack_cannot_have_the_key_of_a_built_in_paper(tmp_path: Path) -> None:
+def test_a_new_paper_pack_cannot_have_the_key_of_a_built_in_paper(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="key TS, which a built-in paper pack has"):
         write_template(tmp_path / "ts")
 
 
 @pytest.mark.parametrize("name", ["claims.toml", "checks.py"])
-def test_a_file_of_a_pack_cannot_be_loaded_as_a_plug_in(name: str, pack: Path) -> None:
+def test_a_single_file_of_a_paper_pack_cannot_be_loaded_as_a_plug_in(name: str, pack: Path) -> None:
     with pytest.raises(InputError, match="is a file of a paper pack") as caught:
         plugins.load([str(pack / name)])
     assert caught.value.hint == f"name the folder: {pack}"
 
 
-def test_the_noun_of_a_family_must_end_in_s() -> None:
+def test_the_plural_noun_in_the_declaration_of_a_family_must_end_in_s() -> None:
     with pytest.raises(InputError, match=r"the noun 'graphs with jumps 1 and 2' .* does not"):
         starcast.family("jumps", pattern=r"J(\d+)", source="x", noun="graphs with jumps 1 and 2")(
             lambda n: [1, n - 1]
         )
 
 
-def test_a_folder_without_claims_is_not_a_pack(tmp_path: Path) -> None:
+def test_a_folder_without_a_file_of_claims_is_not_a_paper_pack(tmp_path: Path) -> None:
     with pytest.raises(StarcastError, match=r"is not a paper pack: it has no claims\.toml"):
         load(tmp_path)
 
 
-def test_suggested_commands_name_the_folder_of_a_pack(
+def test_suggested_commands_name_the_folder_of_the_paper_pack_that_they_need(
     pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (pack / "more.py").write_text(FAMILY, encoding="utf-8")
@@ -341,6 +347,6 @@ def test_suggested_commands_name_the_folder_of_a_pack(
     assert command == "starcast --plugin ./mypaper topology show R4"
 
 
-def test_a_pack_may_be_in_the_root_folder() -> None:
+def test_a_paper_pack_in_the_root_folder_is_not_mistaken_for_a_pack_sent_to_a_worker() -> None:
     assert not packs.is_sent(Path("/mypaper"))
     assert packs.is_sent(Path(f"/tmp/{packs.SENT}x/0123/mypaper"))

@@ -58,7 +58,7 @@ def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None
 
 
 @pytest.mark.parametrize("name", paper_tables())
-def test_every_row_of_a_paper_table_is_executed_or_cited(name: str) -> None:
+def test_every_row_of_a_paper_table_has_an_executed_or_a_cited_time(name: str) -> None:
     table = find_table(name)
     cases = tables(name)
     assert cases
@@ -137,7 +137,7 @@ def test_tables_of_li_chen_xiang_and_yao_are_reproduced(table: int, chen: int) -
                 assert row["overall_time"] == (2 * d - 1) * 100 + Fraction(4, degree) * m
 
 
-def test_table_1_of_fragopoulou_and_akl_1993_has_four_rows_per_method() -> None:
+def test_table_1_of_fragopoulou_and_akl_1993_has_four_rows_and_known_values_per_method() -> None:
     for case, rows in tables("fragopoulou-akl-1993-table-1"):
         n, many = case.topology.n, case.messages
         nodes = factorial(n)
@@ -191,7 +191,7 @@ def test_tables_of_fragopoulou_and_akl_1996_show_executed_times_next_to_bounds(t
             assert row["executed_transmissions"] >= row["transmissions"]
 
 
-def test_a_paper_table_without_a_run_for_any_row_is_refused() -> None:
+def test_filling_a_paper_table_is_refused_if_no_run_belongs_to_any_row() -> None:
     for name, executed in (("tseng-sheu-1997-table-2", runs(TABLE_1)), (TABLE_1, ())):
         with pytest.raises(NotFoundError, match="no run has the parameters of a row"):
             paper_rows(find_table(name), executed)

@@ -15,7 +15,7 @@ from support.read_svg import SVG, Picture
 
 
 class Seen(Picture):
-    """A parsed drawing with the labels of its dark boxes and the heights of its levels."""
+    """A parsed drawing, with the labels of its dark boxes and the heights of its levels."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -118,7 +118,7 @@ def assert_ends(drawn: Seen) -> None:
 @pytest.mark.parametrize(
     "name", [name for name, picture in PICTURES.items() if picture.source is not None]
 )
-def test_levels_are_distances_from_the_source(name: str) -> None:
+def test_levels_in_a_drawing_are_distances_from_the_source_node(name: str) -> None:
     picture = PICTURES[name]
     assert picture.source is not None
     drawn, network = Seen(draw_subgraph(picture, Layout.LEVELS)), picture.topology
@@ -129,14 +129,14 @@ def test_levels_are_distances_from_the_source(name: str) -> None:
     assert f"levels: distance from {network.label(picture.source)}" in drawn.words[2]
 
 
-def test_opposite_links_are_drawn_side_by_side() -> None:
+def test_two_links_in_opposite_directions_are_drawn_side_by_side() -> None:
     drawn = {item.title: item for item in Seen(draw_subgraph(PICTURES["there and back"])).strokes}
     forth, back = drawn["2134 -2-> 1234"], drawn["1234 -2-> 2134"]
     for item, other in zip(forth.ends, reversed(back.ends), strict=True):
         assert abs(item - other) > 2
 
 
-def test_a_link_that_occurs_in_several_rows_is_drawn_wider() -> None:
+def test_a_link_that_occurs_in_several_rows_of_a_result_is_drawn_wider() -> None:
     drawn = Seen(draw_subgraph(paths("S4", "1234", [[2, 3], [2, 4]])))
     widths = {item.title: item.width for item in drawn.strokes}
     assert widths["1234 -2-> 2134, 2 times"] > widths["2134 -3-> 3124"] == widths["2134 -4-> 4132"]
@@ -144,7 +144,7 @@ def test_a_link_that_occurs_in_several_rows_is_drawn_wider() -> None:
     assert "wider" not in Seen(draw_subgraph(paths("S4", "1234", [[2, 3]]))).words[2]
 
 
-def test_heading_and_legend_describe_the_drawing_and_its_ports() -> None:
+def test_the_heading_and_the_legend_of_a_drawing_describe_its_content_and_ports() -> None:
     words = Seen(draw_subgraph(PICTURES["paths of S4"])).words
     assert words[:2] == ["Paths", "topology=S4"]
     assert words[2].startswith("8 nodes, 8 links")
@@ -159,7 +159,7 @@ def test_the_default_layout_is_levels_for_a_subgraph_with_links_and_a_ring_other
         assert not Seen(draw_subgraph(PICTURES[name])).levels
 
 
-def test_a_source_that_occurs_in_no_row_is_at_the_centre_of_the_ring() -> None:
+def test_a_source_node_outside_the_result_is_drawn_at_the_centre_of_the_ring() -> None:
     drawn = Seen(draw_subgraph(PICTURES["far nodes around one"], Layout.RING))
     others = [box.center for label, box in drawn.boxes.items() if label != "12345"]
     assert drawn.boxes["12345"].center == pytest.approx(np.mean(others), abs=0.1)
@@ -176,7 +176,7 @@ def test_a_cycle_is_drawn_as_a_ring() -> None:
 
 
 def shortest(spec: str, source: str, target: str) -> list[list[int]]:
-    """Return the ports of all shortest paths, by trying each port at each node."""
+    """Return the ports of all shortest paths, found by trying each port at each node."""
     network = topology(spec)
     far = network.distances(target)
 
@@ -228,8 +228,8 @@ def test_equal_subgraphs_give_identical_svg_text() -> None:
     assert draw_subgraph(PICTURES["all of S5"]) == draw_subgraph(members("S5"))
 
 
-def test_arranged_nodes_are_separate_and_aligned_with_their_neighbours() -> None:
-    """Three paths of three nodes, which cross in the given order, become three vertical lines."""
+def test_nodes_are_arranged_so_that_linked_nodes_on_adjacent_levels_are_aligned() -> None:
+    """The three paths cross in the given order of nodes, but become three vertical lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
     for item, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:
@@ -242,7 +242,7 @@ def test_arranged_nodes_are_separate_and_aligned_with_their_neighbours() -> None
         assert np.diff(np.sort(x[level == row])).min() >= 1 - 1e-9
 
 
-def test_the_order_of_a_ring_contains_every_node_once_and_follows_links() -> None:
+def test_consecutive_nodes_in_a_ring_layout_are_linked_if_possible() -> None:
     ring = [[(node - 1) % 9, (node + 1) % 9] for node in range(9)]
     result = order_ring(ring, 4)
     assert result[0] == 4

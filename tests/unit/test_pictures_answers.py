@@ -41,7 +41,7 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 
 def links(found: Any) -> dict[str, int]:
-    """Return how often each link of a subgraph occurs, by the link as text."""
+    """Return how often each link of a subgraph occurs, keyed by the link as text."""
     counts = {}
     for link, count in found.links.items():
         arrow = f"-{link.port}-{'>' if link.arrow else ''}"
@@ -49,7 +49,7 @@ def links(found: Any) -> dict[str, int]:
     return counts
 
 
-def test_two_adjacent_nodes_in_a_row_are_drawn_as_an_arrow() -> None:
+def test_two_adjacent_nodes_in_a_result_row_are_drawn_as_an_arrow() -> None:
     asked = query("from (node): f\nload: l\nto (node): t")
     rows = [("1234", "2134"), ("2134", "1234"), ("1234", "2134"), ("4231", "1234")]
     found = drawn(
@@ -77,7 +77,7 @@ def test_two_adjacent_nodes_in_a_row_are_drawn_as_an_arrow() -> None:
     ],
     ids=["not adjacent", "three nodes", "missing node", "list", "no type", "path"],
 )  # fmt: skip
-def test_rows_of_nodes_are_drawn_as_nodes_and_links(
+def test_result_rows_that_contain_nodes_are_drawn_as_nodes_and_links(
     columns: str, rows: list[tuple[Any, ...]], nodes: str, expected: dict[str, int]
 ) -> None:
     """Links join the two adjacent nodes of a row, or consecutive nodes in a column ``path``."""
@@ -87,7 +87,7 @@ def test_rows_of_nodes_are_drawn_as_nodes_and_links(
     assert (found.nodes, links(found)) == (ranks(*nodes.split()), expected)
 
 
-def test_a_row_with_port_and_neighbour_is_drawn_as_a_link_of_the_given_node() -> None:
+def test_a_result_row_with_a_port_and_a_neighbour_is_drawn_as_a_link_of_the_given_node() -> None:
     given = {"topology": "S4", "node": "1234"}
     rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
     for column, expected in {"port": {"1234 -2- 2134": 1}, "load": {}}.items():
@@ -108,7 +108,7 @@ def test_a_row_with_port_and_neighbour_is_drawn_as_a_link_of_the_given_node() ->
         ("schedule (schedule): s", ["S4:allgather:necklace:all::expanded"], None),
     ],
 )
-def test_levels_are_counted_from_the_node_parameter_or_from_the_root(
+def test_drawn_levels_are_counted_from_the_node_parameter_or_else_from_the_root(
     parameters: str, values: list[str], source: str | None
 ) -> None:
     asked = query("node (node): n", parameters)
@@ -117,7 +117,8 @@ def test_levels_are_counted_from_the_node_parameter_or_from_the_root(
     assert found.source == (None if source is None else S4.rank(source))
 
 
-def test_levels_are_counted_from_the_first_node_that_all_paths_share() -> None:
+def test_drawn_levels_are_counted_from_the_node_at_which_all_paths_begin() -> None:
+    """If the paths begin at different nodes, levels are counted from the node parameter."""
     asked = query("path (list of node): p", "forest (forest): f\nnode (node): n")
     values = {"forest": "S4:multiple:1234", "node": "2134"}
     assert drawn(asked, values, {"path": ["4231", "1234", "2134"]}).source == S4.rank("4231")
@@ -125,8 +126,8 @@ def test_levels_are_counted_from_the_first_node_that_all_paths_share() -> None:
     assert drawn(asked, values, *apart).source == S4.rank("2134")
 
 
-def test_a_link_has_the_port_number_at_the_node_that_it_leaves() -> None:
-    """Residual ports of an (n,k)-star differ between the two directions."""
+def test_a_drawn_link_has_the_port_number_at_the_node_that_it_leaves() -> None:
+    """The two ends of a link of an (n,k)-star can have different port numbers."""
     network = topology("S5,2")
     asked = query("from (node): f\nto (node): t")
     neighbour = int(network.neighbours(3, [0])[0])
@@ -148,7 +149,7 @@ def test_a_link_has_the_port_number_at_the_node_that_it_leaves() -> None:
          ["S4:multiple:1234", "S5:multiple:12345"], "2 topol"),
     ],
 )  # fmt: skip
-def test_a_query_without_nodes_of_exactly_one_topology_is_not_drawn(
+def test_a_query_whose_results_are_not_nodes_of_a_single_topology_cannot_be_drawn(
     columns: str, parameters: str, values: list[Any], message: str
 ) -> None:
     asked = query(columns, parameters)
@@ -158,12 +159,12 @@ def test_a_query_without_nodes_of_exactly_one_topology_is_not_drawn(
     assert "another format" in caught.value.hint
 
 
-def test_two_forests_on_one_topology_are_drawn() -> None:
+def test_the_result_of_a_query_on_two_forests_of_one_topology_can_be_drawn() -> None:
     asked = query("node (node): n", "forest (forest): f\nother (forest): o")
     assert check_drawable(asked, {"forest": "S4:multiple:1234", "other": "S4:greedy:2134"}) == S4
 
 
-def test_the_subtitle_shows_lists_as_they_were_given() -> None:
+def test_the_subtitle_of_a_drawing_shows_list_parameters_as_they_were_given() -> None:
     asked = query("node (node): n", "topology (topology): t\ngone (list of node): g")
     assert (
         drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).subtitle

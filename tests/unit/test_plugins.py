@@ -1,4 +1,4 @@
-"""Plug-ins: the use of their definitions, and the errors for invalid definitions."""
+"""Plug-ins: the use of what they declare, and the errors for invalid declarations and results."""
 
 import hashlib
 import os
@@ -46,7 +46,7 @@ BODIES = {
     "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
     "family": "@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): ",
 }
-#: Functions that use the plug-ins.
+#: For each kind of plug-in in `BODIES`, a function that uses it.
 BUILDS: dict[str, Callable[[], object]] = {
     "construction": lambda: forest("S4", "f"),
     "algorithm": lambda: schedule("S4", "gather", "f"),
@@ -58,7 +58,7 @@ NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "gather"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_collectives_on_trees_of_an_example_plug_in_are_complete(
+def test_collectives_along_trees_of_an_example_plug_in_are_complete(
     spec: str, collective: str, ports: str
 ) -> None:
     load_examples()
@@ -71,7 +71,7 @@ def test_collectives_on_trees_of_an_example_plug_in_are_complete(
     assert result.violation is None
 
 
-def test_an_algorithm_that_returns_columns_can_be_listed_and_executed(
+def test_a_plug_in_algorithm_that_returns_columns_can_be_listed_and_executed(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -161,7 +161,7 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
         ("family('t', pattern=r'T(', source='x')", "n", "is malformed"),
     ],
 )
-def test_invalid_declarations_are_refused(
+def test_invalid_plug_in_declarations_are_refused(
     load: Callable[[str], None], decorator: str, parameters: str, sentence: str
 ) -> None:
     with refused("mine.py", sentence):
@@ -180,7 +180,7 @@ def test_invalid_declarations_are_refused(
         ("starcast.forest('S5', 'greedy')", "returned an array of uint8 [1 x 120] on S4"),
     ],
 )
-def test_results_that_are_not_arrays_of_parent_ports_are_refused(
+def test_construction_results_that_are_not_arrays_of_parent_ports_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
     load(f"{BODIES['construction']}return {result}")
@@ -206,7 +206,7 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
         ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "cannot have 2 dimensions"),
     ],
 )
-def test_results_that_are_not_valid_schedule_columns_are_refused(
+def test_algorithm_results_that_are_not_valid_schedule_columns_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
     load(f"{BODIES['algorithm']}return {result}")
@@ -256,7 +256,10 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("kind", BODIES)
-def test_a_plug_in_cannot_end_the_command(load: Callable[[str], None], kind: str, end: str) -> None:
+def test_a_plug_in_that_raises_system_exit_does_not_end_the_command(
+    load: Callable[[str], None], kind: str, end: str
+) -> None:
+    """The same holds for `GeneratorExit` and `BaseException`."""
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
         BUILDS[kind]()
@@ -296,7 +299,7 @@ def test_suggested_commands_name_the_plug_ins_that_the_runs_need() -> None:
 
 
 @pytest.mark.parametrize("kind", BODIES)
-def test_two_plug_ins_cannot_share_a_name(
+def test_two_plug_ins_cannot_declare_the_same_name(
     load: Callable[[str], None], tmp_path: Path, kind: str
 ) -> None:
     load(f"{BODIES[kind]}...")
@@ -336,7 +339,7 @@ def test_a_family_whose_generators_do_not_reach_all_nodes_is_refused(
         (r"Φ(\d+)", "'Φ'"),
     ],
 )
-def test_patterns_with_characters_that_no_spec_may_contain_are_refused(
+def test_family_patterns_with_characters_that_no_topology_spec_may_contain_are_refused(
     load: Callable[[str], None], pattern: str, character: str
 ) -> None:
     with refused("mine.py:2: the pattern of 'f' contains ", character):
@@ -346,7 +349,7 @@ def test_patterns_with_characters_that_no_spec_may_contain_are_refused(
 @pytest.mark.parametrize(
     "spec", ["V<b>2", "V&2", "V\n2", 'V"2', "V:2", "V2\u0663", "V" + 60 * "x" + "2"]
 )
-def test_a_spec_with_special_characters_is_refused_even_if_a_pattern_matches_it(
+def test_a_topology_spec_with_special_characters_is_refused_even_if_a_pattern_matches_it(
     load: Callable[[str], None], spec: str
 ) -> None:
     load("@starcast.family('f', pattern=r'V[^a]*?(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
@@ -355,7 +358,7 @@ def test_a_spec_with_special_characters_is_refused_even_if_a_pattern_matches_it(
         topology(spec)
 
 
-def test_text_arguments_in_forest_ids_are_escaped_in_dot_and_svg(
+def test_a_forest_id_with_special_characters_is_escaped_in_dot_and_svg(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -375,7 +378,9 @@ def test_text_arguments_in_forest_ids_are_escaped_in_dot_and_svg(
         forest("S3", "mine", mood="a\x01")
 
 
-def test_the_id_of_a_schedule_is_escaped_in_msccl_xml(load: Callable[[str], None]) -> None:
+def test_a_schedule_id_with_special_characters_is_escaped_in_msccl_xml(
+    load: Callable[[str], None],
+) -> None:
     load(OWN_ARGUMENTS)
     plan = schedule("S3", "broadcast", "slow", word='"<&')
     text = b"".join(render(plan, "msccl-xml")).decode()
@@ -417,7 +422,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
         Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce with the rows of all nodes, more than starcast expects if none are declared.
+#: An allreduce that has rows for all nodes. By default, starcast expects fewer rows.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):
@@ -425,7 +430,7 @@ RING = """
 """
 
 
-def test_a_plug_in_must_declare_its_number_of_rows_if_the_default_is_wrong(
+def test_an_algorithm_must_declare_its_number_of_rows_if_the_default_is_wrong(
     load: Callable[[str], None],
 ) -> None:
     load(RING.format(declared=""))
@@ -486,7 +491,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("case", UNUSUAL)
 @pytest.mark.parametrize("kind", BODIES)
-def test_an_error_names_the_plug_in_even_if_the_exception_is_unusual(
+def test_the_error_for_a_failing_plug_in_names_it_even_if_the_exception_is_unusual(
     load: Callable[[str], None], kind: str, case: str
 ) -> None:
     definition, shown = UNUSUAL[case]
@@ -506,7 +511,7 @@ def test_an_error_names_the_plug_in_even_if_the_exception_is_unusual(
         "type('R', (dict,), {'__getitem__': lambda *_: exit(), 'keys': lambda self: exit()})()",
     ],
 )
-def test_a_result_that_raises_an_exception_when_read_is_refused(
+def test_a_plug_in_result_that_raises_an_exception_when_it_is_read_is_refused(
     load: Callable[[str], None], kind: str, result: str
 ) -> None:
     load(f"{BODIES[kind]}return {result}")
@@ -558,7 +563,7 @@ def f(topology, root):
 @pytest.mark.parametrize(
     "effect", ["os.fork()", "os.fork() or sys.exit()", "[os.fork() or 1 / 0 for _ in 'ab']"]
 )
-def test_a_forked_process_ends_when_it_leaves_the_code_of_the_plug_in(
+def test_a_process_forked_by_a_plug_in_ends_when_it_leaves_the_code_of_the_plug_in(
     tmp_path: Path, effect: str
 ) -> None:
     file = tmp_path / "forks.py"
@@ -671,7 +676,7 @@ def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
     plugins.load(files)
 
 
-def test_an_empty_folder_does_not_hide_a_package_of_a_plug_in(
+def test_an_empty_folder_on_the_module_path_does_not_hide_a_package_of_a_plug_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere" / "lazy").mkdir(parents=True)
@@ -680,10 +685,10 @@ def test_an_empty_folder_does_not_hide_a_package_of_a_plug_in(
     assert forest("S4", "f").height == 4
 
 
-def test_a_plug_in_without_modules_of_its_own_has_the_hash_of_its_file(
+def test_the_hash_of_a_plug_in_without_modules_of_its_own_is_that_of_its_file(
     load: Callable[[str], None], tmp_path: Path
 ) -> None:
-    # A module in the folder that has the name of a standard module is not imported.
+    # The plug-in imports the standard module `json`, not the file of the same name in its folder.
     (tmp_path / "json.py").write_text("1 / 0")
     load(f"import json, numpy\n{BODIES['construction']}...")
     content = (tmp_path / "mine.py").read_bytes()
@@ -730,7 +735,7 @@ def test_the_modules_of_a_plug_in_are_sent_to_workers(
         assert forest("S4", "f").parent_port.tolist() == forest("S4", name).parent_port.tolist()
 
 
-def test_an_algorithm_whose_name_has_a_failing_repr_is_refused() -> None:
+def test_an_algorithm_name_that_is_not_a_string_is_refused_even_if_its_repr_fails() -> None:
     class Silent:
         def __repr__(self) -> str:
             raise ValueError

@@ -100,7 +100,9 @@ def running(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
-def test_workers_killed_while_a_run_ends_do_not_delay_its_end(tmp_path: Path, killed: int) -> None:
+def test_workers_that_are_killed_at_the_end_of_a_run_do_not_delay_its_end(
+    tmp_path: Path, killed: int
+) -> None:
     """A killed idle worker may have held a lock for which the other workers wait."""
     with running(tmp_path) as process:
         assert process.stdout
@@ -159,11 +161,13 @@ def test_a_signal_ends_a_run_whose_worker_does_not_respond(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.05, 0.15, 0.3, 0.5, 0.8])
-def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: float) -> None:
-    """Neither the workers nor Python's resource tracker writes a traceback.
+def test_killing_the_parent_with_sigkill_prints_nothing_and_ends_the_workers(
+    tmp_path: Path, moment: float
+) -> None:
+    """Neither the workers nor the resource tracker of Python writes a traceback.
 
-    One exception is accepted: if a worker is still starting and has not read its arguments, Python
-    itself reports an `EOFError`.
+    One exception is accepted: a worker that is still starting and has not read its arguments ends
+    with an `EOFError` of Python.
     """
     with running(tmp_path, items=1_000) as process:
         time.sleep(moment)
@@ -210,21 +214,21 @@ def results_of(
     ],
     ids=["own processes", "threads", "processes"],
 )
-def test_every_item_is_yielded_once_with_its_result(
+def test_a_parallel_run_yields_every_item_once_with_its_result(
     pool: Callable[[], AbstractContextManager[Executor]],
 ) -> None:
-    """The executors of the standard library give the same results."""
+    """The test also uses the executors of the standard library, which give the same results."""
     with pool() as executor, run_parallel(range(6), work(), executor) as results:
         assert sorted(results) == [(number, number * number) for number in range(6)]
 
 
-def test_items_wait_until_memory_is_free() -> None:
+def test_items_of_a_parallel_run_wait_until_memory_is_free() -> None:
     """Two items of 600 bytes do not fit into 1000 bytes, so all items run one by one."""
     with results_of([3, 1, 2], work(needed=600), 3) as results:
         assert list(results) == [(3, 9), (1, 1), (2, 4)]
 
 
-def test_an_error_in_a_worker_is_raised_with_its_hint() -> None:
+def test_an_error_in_a_worker_process_is_raised_in_the_parent_with_its_hint() -> None:
     with (
         pytest.raises(InputError, match="13 is refused") as caught,
         results_of([13, 1], work(), 2) as results,
@@ -295,7 +299,7 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         list(results)
 
 
-def test_the_number_of_items_limits_the_number_of_processes() -> None:
+def test_there_are_at_most_as_many_worker_processes_as_items() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
 
@@ -312,8 +316,8 @@ def test_all_calls_without_a_result_are_cancelled_when_the_executor_is_killed() 
         executor.submit(square, 4)
 
 
-def test_a_program_that_a_worker_started_does_not_delay_the_executor() -> None:
-    """The program holds the worker's end of the pipe open after the worker was killed."""
+def test_an_executor_does_not_wait_for_a_program_that_a_killed_worker_started() -> None:
+    """The program still holds the end of the pipe that belonged to the worker."""
     executor = ProcessExecutor(1)
     running = executor.submit(os.system, "exec sleep 60")
     programs: list[psutil.Process] = []

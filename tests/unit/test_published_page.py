@@ -1,4 +1,4 @@
-"""The page of published schedules: its tables, recomputed if the published files are available."""
+"""The page on published schedules: its tables, and their recomputation from published files."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ PLAN = (
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published_schedules.Source:
-    """A repository with a right schedule and its copy, a wrong schedule and an unsupported plan."""
+    """A repository with a correct schedule, its copy, a wrong schedule and an unsupported plan."""
     folder = tmp_path / "someone" / "schedules"
     folder.mkdir(parents=True)
     # S4,1 is the complete graph of 4 nodes.
@@ -42,7 +42,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published_sch
     return source
 
 
-def test_every_file_of_a_repository_has_a_verdict(
+def test_every_schedule_file_of_a_published_repository_has_a_verdict(
     repository: published_schedules.Source,
 ) -> None:
     lines = list(published_schedules.verdicts())[2:]
@@ -62,13 +62,13 @@ def test_every_file_of_a_repository_has_a_verdict(
 
 
 def table(name: str) -> list[str]:
-    """Return the lines of a table on the page."""
+    """Return the lines of a table on the page of published schedules."""
     text = published_schedules.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(name, "published_schedules.py"))[2].partition(END)[0]
     return text.strip().splitlines()
 
 
-def test_the_tables_of_the_page_agree_with_each_other() -> None:
+def test_the_two_tables_on_the_page_of_published_schedules_agree_with_each_other() -> None:
     verdicts = [line.strip("| ").split(" | ") for line in table("verdicts")[2:]]
     for line, source in zip(table("sources")[2:], published_schedules.SOURCES, strict=True):
         assert source.commit[:12] in line
@@ -80,7 +80,7 @@ def test_the_tables_of_the_page_agree_with_each_other() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_agrees_with_the_published_files() -> None:
+def test_the_page_of_published_schedules_agrees_with_the_published_files() -> None:
     if published_schedules.VARIABLE not in os.environ:
         pytest.skip(f"{published_schedules.VARIABLE} names no folder with the repositories")
     page = published_schedules.PAGE.read_text(encoding="utf-8")

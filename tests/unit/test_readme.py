@@ -1,4 +1,4 @@
-"""The README agrees with the library."""
+"""The README: its Python session, its drawing, its links and its length."""
 
 import doctest
 import re
@@ -12,7 +12,7 @@ from starcast.topologies import topology
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_python_session_is_reproducible(
+def test_the_python_session_in_the_readme_gives_the_printed_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -21,13 +21,13 @@ def test_the_python_session_is_reproducible(
     assert result.failed == 0
 
 
-def test_the_drawing_of_s4_is_up_to_date() -> None:
+def test_the_drawing_of_s4_in_the_readme_is_up_to_date() -> None:
     picture = README.parent / "docs" / "s4.svg"
     assert 'src="docs/s4.svg"' in README.read_text(encoding="utf-8")
     assert picture.read_text(encoding="utf-8") == draw_topology(topology("S4"))
 
 
-def test_relative_links_on_the_pages_in_the_root_folder_lead_to_files() -> None:
+def test_relative_links_in_the_readme_and_other_pages_of_the_root_folder_lead_to_files() -> None:
     for page in ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]:
         text = (README.parent / page).read_text(encoding="utf-8")
         links = re.findall(r"\]\(([^)#]+)|(?:src|href)=\"([^\"#]+)", text)

@@ -1,4 +1,4 @@
-"""The checkers stored with the records: plain Python whose verdicts agree with starcast's."""
+"""The check scripts stored with the records, which are plain Python and agree with starcast."""
 
 import ast
 import hashlib
@@ -25,12 +25,12 @@ by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent
 
 
 @by_file
-def test_the_witness_of_a_record_is_accepted_by_its_checker(path: Path) -> None:
+def test_the_check_script_of_a_problem_accepts_the_records_on_small_topologies(path: Path) -> None:
     assert CHECKS[path.parent.name]["check"](path)["value"] == load_record(path).value
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,2", "S5,4", "S4,1", "Q4"])
-def test_the_checker_computes_the_same_neighbours_as_starcast(spec: str) -> None:
+def test_the_check_script_of_records_computes_the_same_neighbours_as_starcast(spec: str) -> None:
     graph = topology(spec)
     table = CHECKS["bisection-width"]["neighbours"](spec)
     assert list(table) == list(graph.ports)
@@ -49,7 +49,9 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 
 
 @by_file
-def test_the_checker_and_starcast_agree_on_a_changed_witness(path: Path, tmp_path: Path) -> None:
+def test_the_check_script_of_records_and_starcast_agree_on_a_changed_witness(
+    path: Path, tmp_path: Path
+) -> None:
     """Each of six trials changes one random entry of the record's witness."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
@@ -86,7 +88,7 @@ def test_trees_that_share_a_link_are_rejected_as_edge_disjoint_trees(
         CHECKS["edge-disjoint-trees"]["check"](path)
 
 
-def test_the_checker_rejects_a_changed_witness_file_with_exit_code_1(
+def test_the_check_script_of_records_rejects_a_changed_witness_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = load_record(shipped_folder() / "one-port-broadcast" / "S4.json")
@@ -99,7 +101,7 @@ def test_the_checker_rejects_a_changed_witness_file_with_exit_code_1(
     assert ended.value.code == f"REJECTED {path}: the witness has another SHA-256"
 
 
-def test_one_script_runs_the_checkers_in_all_folders(
+def test_one_script_runs_the_check_scripts_in_all_record_folders(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = str(shutil.copy(shipped_folder() / "check.py", tmp_path))
@@ -115,7 +117,7 @@ def test_one_script_runs_the_checkers_in_all_folders(
 
 
 @pytest.mark.parametrize("name", PROBLEM_NAMES)
-def test_a_checker_imports_only_the_standard_library(name: str) -> None:
+def test_a_check_script_of_records_imports_only_the_standard_library(name: str) -> None:
     tree = ast.parse(CHECKERS[name].read_text())
     imported = {
         alias.name.partition(".")[0]
@@ -127,6 +129,6 @@ def test_a_checker_imports_only_the_standard_library(name: str) -> None:
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
 
 
-def test_all_checkers_contain_the_same_helper_functions() -> None:
+def test_all_check_scripts_of_records_contain_the_same_helper_functions() -> None:
     shared = {path.read_text().partition("def require(")[2] for path in CHECKERS.values()}
     assert len(shared) == 1

@@ -93,7 +93,7 @@ def test_a_damaged_record_file_is_refused(
         ({"arguments": {"congestion": 3}}, "the arguments of one-port-broadcast must be: none"),
     ],
 )
-def test_a_record_that_could_not_be_read_again_does_not_replace_a_file(
+def test_a_record_with_content_that_could_not_be_read_back_is_not_written(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     record = shipped_record("one-port-broadcast", "S4")
@@ -108,7 +108,9 @@ def test_a_record_that_could_not_be_read_again_does_not_replace_a_file(
     assert files == {each: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
 
 
-def test_a_record_is_saved_after_the_hint_for_a_damaged_file_is_followed(tmp_path: Path) -> None:
+def test_after_a_damaged_record_file_is_removed_as_the_hint_says_a_record_can_be_saved(
+    tmp_path: Path,
+) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     path = put_record(tmp_path, record)
     path.write_text("{}")
@@ -160,7 +162,7 @@ def _array(array: object) -> bytes:
 
 
 def _claiming(flags: int = 0, method: int = zipfile.ZIP_STORED) -> bytes:
-    """Return an archive whose member claims to have the given flags and compression method."""
+    """Return an archive whose headers state the given flags and compression method."""
     content = bytearray(_packed(("a.npy", _array([1, 2]))))
     claim = flags.to_bytes(2, "little") + method.to_bytes(2, "little")
     entry = content.index(b"PK\1\2")
@@ -197,7 +199,7 @@ def test_a_witness_that_is_not_an_archive_of_arrays_is_refused(content: bytes) -
         unpack_witness(content, "here")
 
 
-def test_records_and_searches_declare_the_same_arguments_for_each_problem() -> None:
+def test_record_files_and_searches_declare_the_same_arguments_for_each_problem() -> None:
     for name, problem in PROBLEMS.items():
         assert set(ARGUMENTS[name]) == problem.arguments.keys()
 
@@ -217,7 +219,7 @@ def carried(monkeypatch: pytest.MonkeyPatch) -> Record:
     return replace(FOUR_ROUNDS, topology=ladder.spec)
 
 
-def test_a_record_file_contains_its_network(
+def test_the_file_of_a_record_on_a_custom_network_contains_the_network(
     tmp_path: Path, carried: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put_record(tmp_path, carried)
@@ -228,7 +230,7 @@ def test_a_record_file_contains_its_network(
     assert path.read_text().count("\n") == 1
 
 
-def test_a_search_shard_contains_the_network_of_its_record(
+def test_a_search_shard_contains_the_custom_network_of_its_record(
     carried: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = json.loads(json.dumps(running._to_json(carried)))
@@ -238,7 +240,7 @@ def test_a_search_shard_contains_the_network_of_its_record(
     assert topology(carried.topology).nodes == 4
 
 
-def test_a_record_file_on_a_family_topology_contains_no_network(tmp_path: Path) -> None:
+def test_the_file_of_a_record_on_a_built_in_topology_contains_no_network(tmp_path: Path) -> None:
     path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     assert "network" not in json.loads(path.read_text())
 
@@ -265,6 +267,7 @@ def test_a_changed_network_in_a_record_file_is_refused(
 
 
 def test_a_record_summary_abbreviates_consecutive_topologies() -> None:
+    """The topologies S3, S4 and S5 are shown as S3..S5."""
     specs = ("S3", "S4", "S5", "Ring5", "Mesh4x5", "ladder-123456")
     records = [replace(FOUR_ROUNDS, topology=spec) for spec in specs]
     assert as_summary(records).readable()["topologies"] == [

@@ -62,7 +62,7 @@ def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
         np.full((1, 120), 10**6 + 1),
     ],
 )
-def test_a_certificate_with_huge_entries_is_rejected(vectors: NDArray[Any]) -> None:
+def test_a_bisection_certificate_with_huge_entries_is_rejected(vectors: NDArray[Any]) -> None:
     with pytest.raises(RejectedError, match=r"too large|exceeds 1,000,000|its inequalities prove"):
         verify(forged(vectors, [1, 0], DENOMINATOR))
 
@@ -71,14 +71,14 @@ def test_a_certificate_with_huge_entries_is_rejected(vectors: NDArray[Any]) -> N
     ("multipliers", "denominator"),
     [([-1, 0], 1), ([-(2**63), 0], 1), ([1, 0], 0), ([1, 0], -1), ([2**63 - 1, -(2**63)], 1)],
 )
-def test_a_certificate_with_invalid_multipliers_or_denominator_is_rejected(
+def test_a_bisection_certificate_with_invalid_multipliers_or_denominator_is_rejected(
     multipliers: list[int], denominator: int
 ) -> None:
     with pytest.raises(RejectedError, match=r"negative|its inequalities prove"):
         verify(forged(vector_of(1), multipliers, denominator))
 
 
-def test_quadratic_form_coefficients_equal_those_computed_with_python_integers() -> None:
+def test_coefficients_of_quadratic_forms_equal_those_computed_with_python_integers() -> None:
     generator = np.random.default_rng(29)
     orbit = generator.integers(0, 5, (40, 40))
     for largest in (1, 1000, 10**6, 75_000_000):
@@ -97,7 +97,7 @@ def test_quadratic_forms_whose_coefficients_could_overflow_are_refused() -> None
         quadratic_form(orbit, np.array([-(2**63), 0]), 1)
 
 
-def test_a_bisection_certificate_is_rejected_for_another_problem() -> None:
+def test_a_bisection_certificate_in_a_record_of_another_problem_is_rejected() -> None:
     known = shipped_record("one-port-broadcast", "S4")
     cuts = shipped_record("bisection-width", "S4").witness
     arrays = {name: each for name, each in cuts.items() if name != "side"}

@@ -104,7 +104,7 @@ STATES: list[Verification] = ["verified", "not made again", "not checked"]
         (((5, 6), 1), ((6, 6), 1), ((6, 6), 1)),
     ],
 )
-def test_a_combined_record_has_the_verification_state_of_its_bound(
+def test_a_combined_record_has_the_verification_state_of_the_bound_that_it_keeps(
     first: tuple[Pair, int], second: tuple[Pair, int], expected: tuple[Pair, int]
 ) -> None:
     pairs = [(DIAMETERS[pair], STATES[state]) for pair, state in (first, second)]
@@ -120,7 +120,7 @@ def test_a_bound_that_another_witness_contradicts_is_discarded() -> None:
         assert combine_records(records).fields() == FOUR_ROUNDS.fields()
 
 
-def test_records_are_the_same_only_if_all_fields_and_arrays_agree() -> None:
+def test_two_records_have_the_same_digest_only_if_all_fields_and_arrays_agree() -> None:
     side = {"side": np.array([0, 1])}
     record = replace(FOUR_ROUNDS, witness=side)
     others = [
@@ -135,7 +135,7 @@ def test_records_are_the_same_only_if_all_fields_and_arrays_agree() -> None:
     assert replace(record, witness={"side": np.array([0, 1])}).digest == record.digest
 
 
-def test_combining_a_record_twice_lists_its_attempts_once() -> None:
+def test_a_combined_record_lists_each_search_attempt_once() -> None:
     one, other = (
         replace(WEAK, tried=(Attempt(name, 6, "open", 1.0),), seconds=1.0) for name in "ab"
     )
@@ -144,7 +144,9 @@ def test_combining_a_record_twice_lists_its_attempts_once() -> None:
     assert combined.seconds == 2.0
 
 
-def test_a_combined_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_combined_record_lists_only_the_newest_search_attempts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("starcast.records.model.MAX_ATTEMPTS", 3)
     one, other = (
         replace(WEAK, tried=tuple(Attempt(name, 6, "open", 1.0) for name in names))
@@ -153,7 +155,7 @@ def test_a_combined_record_lists_only_the_newest_attempts(monkeypatch: pytest.Mo
     assert [attempt.method for attempt in combine_records([one, other]).tried] == ["b", "c", "d"]
 
 
-def test_a_wrong_record_is_not_saved_and_a_wrong_file_is_replaced(tmp_path: Path) -> None:
+def test_a_wrong_record_is_not_saved_and_a_wrong_record_file_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(RejectedError, match="has the value 4, not 3"):
         save_record(tmp_path, replace(FOUR_ROUNDS, value=3), is_proved=True)
     with pytest.raises(RejectedError, match="the bound proved by theory is 4"):
@@ -185,7 +187,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(Settings.load)
 
 
-def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) -> None:
+def test_a_search_does_not_start_from_a_forged_record(lab: Lab, tmp_path: Path) -> None:
     put_record(tmp_path / "home" / "records", FORGED)
     with pytest.raises(RejectedError, match=r"one-port-broadcast:Q4 in .* is wrong: .*satisfiable"):
         lab.search("one-port-broadcast", "Q4")
@@ -195,7 +197,7 @@ def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) ->
         search("one-port-broadcast", "Q3", LIMITS, FOUR_ROUNDS)
 
 
-def test_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
+def test_random_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
     lab: Lab, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="the random seeds 2147483648 to 2147483649 are not"):
@@ -204,7 +206,7 @@ def test_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
 
 
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])
-def test_a_bound_whose_proof_is_not_regenerated_is_ignored(
+def test_a_record_bound_whose_proof_is_not_regenerated_is_ignored(
     format_: ProofFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)
@@ -219,7 +221,7 @@ def test_a_bound_whose_proof_is_not_regenerated_is_ignored(
     assert f"the bound 5 of one-port-broadcast:Q4 in {tmp_path} is ignored" in messages.lines[0]
 
 
-def test_only_an_unchanged_shipped_record_is_trusted_without_its_proof(
+def test_only_an_unchanged_record_of_starcast_is_trusted_without_its_proof(
     tmp_path: Path,
 ) -> None:
     shipped = shipped_record("fault-diameter", "S4")
@@ -231,7 +233,7 @@ def test_only_an_unchanged_shipped_record_is_trusted_without_its_proof(
 
 
 def shard_of(file: Path, *records: Record) -> Path:
-    """Write a shard whose searches found the given records."""
+    """Write a shard that contains one search result for each of the given records."""
     results = {
         number: {
             "record": record.fields(),
@@ -245,7 +247,7 @@ def shard_of(file: Path, *records: Record) -> Path:
 
 
 @pytest.mark.parametrize(("bound", "state"), [(4, "verified"), (8, "not made again")])
-def test_a_merge_reports_an_unproved_bound_only_if_it_is_better_than_the_verified_bound(
+def test_merging_shards_reports_an_unproved_bound_only_if_no_verified_bound_is_as_good(
     bound: int, state: str, tmp_path: Path
 ) -> None:
     shipped = shipped_record("bisection-width", "S4")
@@ -263,7 +265,7 @@ def test_a_merge_reports_an_unproved_bound_only_if_it_is_better_than_the_verifie
 
 
 def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Path) -> None:
-    """If proofs are regenerated, merging fails. Otherwise, the bound is ignored."""
+    """If proofs are regenerated, merging the shard fails. Otherwise, the bound is ignored."""
     folder = tmp_path / "home" / "records"
     forged = shard_of(tmp_path / "forged.json", FORGED)
     with pytest.raises(RejectedError, match="satisfiable"):
@@ -282,7 +284,7 @@ def test_a_forged_bound_in_a_shard_is_rejected_or_ignored(lab: Lab, tmp_path: Pa
     assert pair_of(load_record(path)) == (4, 4)
 
 
-def test_a_merged_bound_is_accepted_after_its_proof_is_regenerated(
+def test_a_bound_in_a_merged_shard_is_accepted_after_its_proof_is_regenerated(
     lab: Lab, tmp_path: Path
 ) -> None:
     shards = shard_of(tmp_path / "a.json", *DIAMETERS.values())
@@ -295,14 +297,14 @@ def test_a_merged_bound_is_accepted_after_its_proof_is_regenerated(
 
 
 def delayed(record: Record, rounds: int) -> Record:
-    """Return a broadcast record whose last transmissions are some rounds later."""
+    """Return a broadcast record whose last transmissions are delayed by some rounds."""
     times = record.witness["round"].astype(np.int64)
     witness = {**record.witness, "round": times + rounds * (times == times.max())}
     return replace(record, value=record.value + rounds, witness=witness, tried=())
 
 
 def race(folder: Path) -> None:
-    """Save good and bad records of the same topologies in several threads, in different orders."""
+    """Save good and bad records of the same topologies in four threads, in different orders."""
     specs = ["S4", "S5", "S4,2", "S5,2", "S5,3"]
     best = [delayed(shipped_record("one-port-broadcast", spec), 0) for spec in specs]
     records = [delayed(record, rounds) for record in best for rounds in (0, 1, 2, 3)]
@@ -327,18 +329,22 @@ def race(folder: Path) -> None:
         assert len(list(path.parent.glob(f"{record.topology}.*.npz"))) == 1
 
 
-def test_concurrent_saves_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
+def test_records_saved_at_the_same_time_do_not_replace_the_best_record_and_its_witness(
+    tmp_path: Path,
+) -> None:
     race(tmp_path)
 
 
 @pytest.mark.slow
-def test_concurrent_saves_keep_the_best_record_in_each_of_50_races(tmp_path: Path) -> None:
+def test_records_saved_at_the_same_time_do_not_replace_the_best_record_in_50_repetitions(
+    tmp_path: Path,
+) -> None:
     for number in range(50):
         race(tmp_path / str(number))
 
 
 @pytest.mark.slow
-def test_four_concurrent_merges_keep_the_best_record_and_its_witness(tmp_path: Path) -> None:
+def test_four_simultaneous_merges_keep_the_best_record(tmp_path: Path) -> None:
     environment = {**os.environ, "STARCAST_HOME": str(tmp_path / "home")}
     files = [
         shard_of(tmp_path / f"{rounds}.json", delayed(FOUR_ROUNDS, rounds)) for rounds in range(4)

@@ -71,7 +71,7 @@ def test_published_values_cite_the_bibliography_and_name_each_record_once() -> N
 
 @pytest.mark.parametrize("record_id", [name for name in PUBLISHED if "S1" not in name])
 def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id: str) -> None:
-    """Values taken from citations or abstracts also follow the formulas of the papers."""
+    """Values that were read in citations or abstracts follow the formulas of the papers, too."""
     problem, spec, *_ = record_id.split(":")
     graph, each = topology(spec), PUBLISHED[record_id]
     names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]
@@ -118,20 +118,22 @@ def test_a_short_proof_of_a_record_is_regenerated_and_accepted(record: Record) -
 
 
 @by_id
-def test_a_record_that_comes_with_starcast_is_verified_except_for_its_proof(record: Record) -> None:
+def test_a_record_that_comes_with_starcast_passes_all_checks_but_that_of_its_proof(
+    record: Record,
+) -> None:
     """The witness has the recorded value, and the bound follows from theory or from a proof."""
     expected = "verified" if record.proof is None else "not made again"
     assert check_record(record).verification == expected
 
 
-def test_cases_with_a_known_optimum_have_an_optimal_record() -> None:
+def test_problems_with_a_known_optimum_have_an_optimal_record() -> None:
     for problem, values in SETTLED.items():
         for spec, value in values.items():
             record = shipped_record(problem, spec)
             assert (record.value, record.optimal) == (value, True)
 
 
-def test_an_automorphism_maps_the_hamiltonian_cycles_of_s7_to_each_other() -> None:
+def test_an_automorphism_of_s7_maps_the_hamiltonian_cycles_of_its_record_to_each_other() -> None:
     nodes = list(permutations(range(7)))
     rank = {node: number for number, node in enumerate(nodes)}
     # The map moves position x to position 2x modulo 7, and the inverse of 2 is 4.
@@ -181,7 +183,8 @@ def test_record_files_are_smaller_than_300_kb() -> None:
     assert max(sizes.values()) < 300_000
 
 
-#: A walk around a hexagon, trees that share links, and a cycle and a tree of shipped records.
+#: Parts of wrong witnesses: a walk around six nodes, trees that share links, and a cycle and a tree
+#: of correct records, which the test uses twice.
 HEXAGON = np.array([[2, 3] * 12], dtype=np.uint8)
 GREEDY = np.stack([forest("S4", "greedy").parent_port[0]] * 3)
 SHARING = forest("S5", "edge-disjoint").parent_port[:2]
@@ -190,8 +193,8 @@ TREE = shipped_record("independent-trees", "S5").witness["parent_port"][0]
 NO_INTEGERS = "does not contain integers"
 
 
-def test_a_changed_witness_is_rejected() -> None:
-    """An entry of an array is changed, or the array is replaced."""
+def test_a_record_with_a_changed_witness_is_rejected() -> None:
+    """One entry of an array of the witness is changed, or the whole array is replaced."""
     every = None
     cases: list[tuple[str, str, str, Any, Any, str]] = [
         ("one-port-broadcast", "S4", "round", 5, 1, "sends"),
@@ -231,7 +234,7 @@ def test_a_changed_witness_is_rejected() -> None:
             verify(replace(record, witness={**record.witness, name: array}))
 
 
-def test_a_value_that_contradicts_the_witness_or_the_bound_is_rejected() -> None:
+def test_a_record_whose_value_contradicts_its_witness_or_bound_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="has the value 5, not 4"):
         verify(replace(record, value=4, bound=4))
@@ -239,7 +242,7 @@ def test_a_value_that_contradicts_the_witness_or_the_bound_is_rejected() -> None
         verify(replace(record, bound=6))
 
 
-def test_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None:
+def test_a_record_with_a_bound_that_neither_theory_nor_evidence_supports_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     with pytest.raises(RejectedError, match="without a proof"):
         verify_bound(replace(record, bound=9))
@@ -292,7 +295,7 @@ def test_a_record_is_not_replaced_by_a_worse_record(tmp_path: Path) -> None:
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
-def test_in_maximization_problems_larger_values_and_smaller_bounds_are_better() -> None:
+def test_in_maximization_problems_records_with_larger_values_or_smaller_bounds_are_better() -> None:
     record = shipped_record("fault-diameter", "S4")
     assert is_better(record, replace(record, value=5))
     assert is_better(record, replace(record, bound=7))
@@ -315,8 +318,8 @@ def test_the_better_of_two_records_with_the_same_id_is_listed(tmp_path: Path) ->
     assert found.value == 5
 
 
-def test_a_broadcast_that_informs_a_leaf_in_a_wrong_round_is_rejected() -> None:
-    """A node would send twice in a round, or the round is too large for 64-bit arithmetic."""
+def test_a_broadcast_record_that_informs_a_leaf_in_a_wrong_round_is_rejected() -> None:
+    """Either a node sends twice in a round, or the round is too large for 64-bit arithmetic."""
     record = shipped_record("one-port-broadcast", "S4")
     rounds = record.witness["round"].astype(np.int64)
     ports = record.witness["parent_port"]
@@ -351,7 +354,7 @@ def test_a_fault_diameter_bound_without_complete_paths_is_rejected() -> None:
         verify_bound(replace(record, witness=without))
 
 
-def test_a_topology_that_is_too_large_is_rejected() -> None:
+def test_a_record_on_a_topology_that_is_too_large_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="more than 40,000,000 nodes"):
         verify(replace(record, topology="S12"))
@@ -362,7 +365,9 @@ def _shipped_for(problem: str) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", _shipped_for("one-port-broadcast"))
-def test_the_optimal_broadcast_takes_the_number_of_rounds_in_its_record(spec: str) -> None:
+def test_the_broadcast_algorithm_optimal_takes_the_number_of_rounds_in_its_record(
+    spec: str,
+) -> None:
     plan = schedule(spec, "broadcast", "optimal")
     result = simulate(plan)
     assert (result.violation, result.complete) == (None, True)
@@ -374,7 +379,7 @@ def test_the_optimal_broadcast_takes_the_number_of_rounds_in_its_record(spec: st
 def test_an_allgather_on_hamiltonian_cycles_reaches_the_bound_for_odd_n(
     spec: str, messages: int
 ) -> None:
-    """The bound is reached if the messages can be divided evenly among the cycles."""
+    """The number of messages must be a multiple of the number of cycles."""
     network = topology(spec)
     plan = schedule(spec, "allgather", "hamiltonian-decomposition", messages=messages)
     result = simulate(plan)
@@ -386,7 +391,7 @@ def test_an_allgather_on_hamiltonian_cycles_reaches_the_bound_for_odd_n(
         assert result.steps == -(-messages * (network.nodes - 1) // network.degree)
 
 
-def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
+def test_the_construction_optimal_edge_disjoint_has_the_height_stated_in_its_record() -> None:
     for spec in _shipped_for("edge-disjoint-trees"):
         trees = forest(spec, "optimal-edge-disjoint", root=1)
         trees.verify()
@@ -394,7 +399,7 @@ def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
         assert trees.congestion == 1
 
 
-def test_optimal_algorithms_are_defined_only_if_a_record_exists() -> None:
+def test_algorithms_that_use_records_are_defined_only_if_a_record_exists() -> None:
     names = {algorithm.name for algorithm in algorithms_on(topology("S7,6"))}
     assert "optimal" not in names
     with pytest.raises(InputError, match="starcast has no record of one-port-broadcast on S7,6"):

@@ -1,4 +1,4 @@
-"""Reductions: reversed broadcasts and allgathers, violations, and numbers of steps."""
+"""Reductions: reversed scatters, broadcasts and allgathers, violations, and numbers of steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,10 +24,10 @@ REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allga
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
-def test_gathers_and_reductions_are_reversed_scatters_broadcasts_and_allgathers(
+def test_reversed_scatters_broadcasts_and_allgathers_are_gathers_and_reductions(
     spec: str, collective: str
 ) -> None:
-    """Reversing a schedule twice gives the original schedule, with the same id and columns."""
+    """Reversing such a schedule again gives the original schedule, with the same id and columns."""
     network = as_topology(spec)
     names = [entry.name for entry in algorithms_on(network, collective)]
     assert names == [entry.name for entry in algorithms_on(network, REVERSED[collective])]
@@ -45,9 +45,9 @@ def test_gathers_and_reductions_are_reversed_scatters_broadcasts_and_allgathers(
 
 
 def test_recursive_halving_and_doubling_take_the_published_number_of_steps() -> None:
-    """Halving and doubling take d steps each (Thakur, Rabenseifner & Gropp 2005).
+    """Halving and doubling take d steps each on 2^d nodes (Thakur, Rabenseifner & Gropp 2005).
 
-    In each of the two phases, a node sends N-1 blocks in total.
+    In each of the two phases, a node sends 2^d - 1 blocks in total.
     """
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
@@ -97,7 +97,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ("spec", "algorithm", "ports"),
     [("S4", "greedy", "all"), ("S4", "necklace", "all"), ("Q3", "binomial", "one")],
 )
-def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
+def test_an_allreduce_that_loses_or_repeats_a_contribution_is_invalid(
     spec: str, algorithm: str, ports: str, change: str
 ) -> None:
     make, words = CHANGES[change]
@@ -108,7 +108,7 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
     assert words in run.violation
 
 
-def test_an_exchange_of_overlapping_sums_is_detected() -> None:
+def test_an_allreduce_that_exchanges_overlapping_sums_is_invalid() -> None:
     """Recursive doubling exchanges disjoint sums, so repeating one of its steps is a violation."""
     cube = as_topology("Q3")
     ranks = np.arange(8)
@@ -134,10 +134,10 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
     )
 
 
-def test_two_rows_do_not_allocate_more_memory_than_the_machine_has(
+def test_a_reduction_whose_check_needs_more_memory_than_the_machine_has_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If a node sends its sum twice, contributions are tracked with one bit per pair of nodes."""
+    """If a node sends its sum twice, the check needs one bit per pair of nodes."""
     columns = {"step": [1, 2], "sender": [1, 1], "port": [2, 2], "unit": [0, 0], "combine": [1, 1]}
     reduce = schedule_from_columns(columns, "S6", "reduce")
     assert simulate(reduce).violation is not None
@@ -147,8 +147,10 @@ def test_two_rows_do_not_allocate_more_memory_than_the_machine_has(
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_a_reduction_survives_every_single_dead_link_only_with_three_copies(copies: int) -> None:
-    """A dead link is in at most two trees, so with three copies one tree has the full sum."""
+def test_a_reduction_along_three_trees_tolerates_every_dead_link_only_with_three_copies(
+    copies: int,
+) -> None:
+    """A dead link is in at most two trees, so with three copies one tree delivers the full sum."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
@@ -156,7 +158,7 @@ def test_a_reduction_survives_every_single_dead_link_only_with_three_copies(copi
     assert any(lost) == (copies < 3)
 
 
-def test_contributions_of_dead_nodes_are_not_required() -> None:
+def test_in_a_reduction_contributions_of_dead_nodes_are_not_required() -> None:
     reduce = schedule("S4", "reduce", "greedy")
     leaf = int(np.setdiff1d(reduce.sender, reduce.receiver)[0])
     run = assert_same_verdict(reduce, [Fault(leaf).on(reduce.topology)])
@@ -176,7 +178,7 @@ def test_contributions_of_dead_nodes_are_not_required() -> None:
         ("reduce", [True, False], "differ in length"),
     ],
 )
-def test_the_column_combine_is_required_in_reductions_and_otherwise_refused(
+def test_the_schedule_column_combine_is_required_in_reductions_and_otherwise_refused(
     collective: Any, combine: Any, message: str
 ) -> None:
     columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}

@@ -33,7 +33,7 @@ def test_every_bibliography_entry_is_complete_and_has_an_author_year_key() -> No
         assert key == name + fields["year"]
 
 
-def test_the_source_of_each_family_is_in_the_bibliography() -> None:
+def test_the_cited_source_of_each_topology_family_is_in_the_bibliography() -> None:
     keys = {key for key, _ in entries()}
     for family in FAMILIES.values():
         first, *_, year = re.split(r", | & | et al\. | (?=\d{4}$)", family.source)
@@ -41,7 +41,7 @@ def test_the_source_of_each_family_is_in_the_bibliography() -> None:
             assert first.replace("-", "").lower() + year in keys, family.source
 
 
-def test_the_citation_file_names_the_five_papers() -> None:
+def test_the_citation_file_lists_the_five_papers_on_which_starcast_is_based() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     for key, fields in entries():
         if key not in PAPERS:

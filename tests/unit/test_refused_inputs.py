@@ -143,7 +143,7 @@ def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
 
 
 def declared(value: object) -> Read:
-    """Return a callable that declares the given value, not a function, as a construction."""
+    """Return a function that declares a value, which is not a function, as a construction."""
     return lambda _: starcast.construction("mine", source="me")(value)  # type: ignore[type-var]
 
 
@@ -152,7 +152,7 @@ def with_default(default: object) -> Read:
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int, depth: object = default) -> None:
-            """Serve as a construction with an empty body."""
+            """A construction with an empty body."""
 
         trees.__annotations__["depth"] = default
         starcast.construction("mine", source="me")(trees)
@@ -272,7 +272,7 @@ INVALID = {
         "segments is out of range",
     ),
 }
-#: As in `INVALID`, functions and words for inputs that are refused with exit code 6.
+#: Like `INVALID`, but for inputs that are refused with exit code 6 instead of 2.
 REJECTED = {
     "empty paths": (record("fault-diameter", "S3", {"paths": np.zeros((2, 0), int)}), "paths"),
     "paths that are a number": (record("fault-diameter", "S3", {"paths": 3}), "paths"),
@@ -293,12 +293,12 @@ def test_an_invalid_input_is_refused_with_a_one_line_message(name: str, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["experiment", "search"])
-def test_an_unchanged_shard_is_merged(kind: ShardKind, tmp_path: Path) -> None:
+def test_a_shard_that_was_not_changed_is_merged(kind: ShardKind, tmp_path: Path) -> None:
     assert content_of_shard(kind)["sources"] == source_digest()
     assert shard(kind)(tmp_path) is not None
 
 
-def test_an_unchanged_backup_is_read(tmp_path: Path) -> None:
+def test_a_backup_that_was_not_changed_is_read(tmp_path: Path) -> None:
     manifest = backup()(tmp_path)
     assert manifest.rows == 3  # type: ignore[attr-defined]
 
@@ -344,12 +344,14 @@ def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_arguments_of_wrong_types_are_refused(call: Callable[[Lab], Any], words: str) -> None:
+def test_arguments_of_lab_methods_that_have_a_wrong_type_are_refused(
+    call: Callable[[Lab], Any], words: str
+) -> None:
     with refused(words):
         call(Lab(Settings.load))
 
 
-def test_steps_can_be_numbers_and_arrays_of_numpy() -> None:
+def test_drawn_steps_can_be_given_as_numpy_integers_and_arrays() -> None:
     lab = Lab(Settings.load)
 
     def draw(step: Any) -> str:

@@ -100,8 +100,8 @@ def test_a_solver_proof_for_an_unsatisfiable_formula_is_accepted(tmp_path: Path)
         check_lrat(pigeons(7).clauses, lines)
 
 
-def test_most_proofs_without_one_of_their_lines_are_rejected(tmp_path: Path) -> None:
-    """If the formula also lacks one of its clauses, every shortened proof is rejected."""
+def test_most_proofs_from_which_one_line_is_removed_are_rejected(tmp_path: Path) -> None:
+    """If a clause is also removed from the formula, every shortened proof is rejected."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()
@@ -136,7 +136,7 @@ def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_for
     assert check_lrat(formula.clauses, file.read_text().splitlines()) == found.steps
 
 
-def test_a_satisfiable_formula_and_an_unwritable_proof_file_are_refused(
+def test_refuting_a_satisfiable_formula_or_writing_to_a_missing_folder_is_an_error(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(RejectedError, match="the formula is satisfiable"):
@@ -145,7 +145,7 @@ def test_a_satisfiable_formula_and_an_unwritable_proof_file_are_refused(
         refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
 
 
-def test_a_refutation_ends_at_its_time_and_memory_limits(
+def test_a_solver_that_refutes_a_formula_stops_at_its_time_and_memory_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None
@@ -200,7 +200,7 @@ def test_a_proof_must_also_be_accepted_by_cake_lpr_if_cake_lpr_is_installed(
 
 
 @pytest.mark.slow
-def test_no_refutation_is_returned_if_the_proof_checker_cake_lpr_takes_too_long(
+def test_no_proof_is_returned_if_the_proof_checker_cake_lpr_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_checker(tmp_path, monkeypatch, "exec sleep 60")
@@ -249,7 +249,9 @@ def forged_rounds(format_: str) -> Record:
     ("format_", "state"),
     [("second solver", "not checked"), ("DRAT", "not made again"), ("LRAT", "not made again")],
 )
-def test_a_forged_proof_is_not_trusted_and_its_regeneration_fails(format_: str, state: str) -> None:
+def test_a_record_with_a_forged_proof_is_not_trusted_and_the_proof_cannot_be_regenerated(
+    format_: str, state: str
+) -> None:
     record = forged_rounds(format_)
     verify(record)
     checked = check_record(record)
@@ -293,7 +295,9 @@ def test_a_bound_proven_only_by_a_second_solver_is_reported_as_not_checked() -> 
     assert "the bound of edge-disjoint-trees:S5 is not checked" in failure.message
 
 
-def test_a_formula_that_exceeds_memory_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_formula_that_needs_too_much_memory_is_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     record = true_height("LRAT")
     problem = find_problem(record.problem)
     monkeypatch.setattr(problem, "literals", lambda *_: 10**12)
@@ -304,6 +308,7 @@ def test_a_formula_that_exceeds_memory_is_not_written(monkeypatch: pytest.Monkey
 
 
 def test_a_record_with_stronger_evidence_is_better() -> None:
+    """The evidence is, in rising order: a second solver, a DRAT proof, an LRAT proof, theory."""
     records = [true_height(each) for each in ("second solver", "DRAT", "LRAT")]
     without = replace(records[0], proof=None)
     order = [*records, without]
@@ -312,7 +317,7 @@ def test_a_record_with_stronger_evidence_is_better() -> None:
         assert not is_better(worse, better)
 
 
-def test_a_proof_that_takes_too_long_is_replaced_by_a_second_solver(
+def test_a_second_solver_confirms_a_bound_whose_proof_takes_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)

@@ -1,4 +1,4 @@
-"""Registries of constructions and algorithms, and the checks of their arguments."""
+"""The registries of constructions and algorithms, and the checks of their arguments."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ GREEDY = CONSTRUCTIONS["greedy"]
     ("registry", "name", "close"),
     [(CONSTRUCTIONS, "gready", "greedy"), (REGISTRIES["alltoall"], "exakt", "exact")],
 )
-def test_the_error_for_an_unknown_name_suggests_the_closest_name(
+def test_the_error_for_an_unknown_construction_or_algorithm_suggests_the_closest_name(
     registry: Registry[Construction], name: str, close: str
 ) -> None:
     with pytest.raises(InputError) as refusal:
@@ -27,7 +27,7 @@ def test_the_error_for_an_unknown_name_suggests_the_closest_name(
     assert str(refusal.value) == f"{refusal.value.message} ({refusal.value.hint})"
 
 
-def test_an_entry_is_refused_on_a_topology_that_it_does_not_support() -> None:
+def test_a_construction_is_refused_on_a_topology_that_it_does_not_support() -> None:
     with pytest.raises(InputError, match=r"not defined on Q4: it is defined on star graphs"):
         CONSTRUCTIONS.check_topology(GREEDY, topology("Q4"))
     smallest = CONSTRUCTIONS["perfectly-balanced"]
@@ -35,7 +35,7 @@ def test_an_entry_is_refused_on_a_topology_that_it_does_not_support() -> None:
     assert smallest.supports(topology("S3"))
 
 
-def test_arguments_have_defaults_or_are_required() -> None:
+def test_arguments_of_a_construction_have_defaults_or_are_required() -> None:
     required = Argument("i", "a number of places", kind="index", maximum=lambda _: 3)
     entry = replace(GREEDY, arguments=(required, Argument("copies", "copies", lambda _: 2)))
     assert entry.resolve_arguments(topology("S4"), {"i": 3}) == {"i": 3, "copies": 2}
@@ -54,7 +54,7 @@ def test_arguments_have_defaults_or_are_required() -> None:
         assert refusal.value.hint
 
 
-def test_the_hint_for_a_negative_index_names_the_maximum_only_if_there_is_one() -> None:
+def test_the_hint_for_a_negative_index_argument_names_the_maximum_if_there_is_one() -> None:
     for maximum, hint in (
         (lambda _: 3, "use a number from 0 to 3"),
         (None, "use a number from 0"),
@@ -77,7 +77,7 @@ def test_a_registry_keeps_the_registration_order_and_refuses_duplicate_names() -
     assert len(registry) == 2
 
 
-def test_the_hint_for_a_lower_case_spec_is_the_upper_case_spec() -> None:
+def test_the_hint_for_a_lower_case_topology_spec_is_the_upper_case_spec() -> None:
     with pytest.raises(InputError) as caught:
         topology("s6,3")
     assert caught.value.hint == "did you mean 'S6,3'?"

@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 
 
-def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
+def test_github_workflows_run_only_make_targets_and_pin_their_actions() -> None:
     files = list((ROOT / ".github" / "workflows").iterdir())
     assert files
     for file in files:
@@ -29,7 +29,7 @@ def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
         assert [each for each in actions if not re.search(r"@[0-9a-f]{40} # v", each)] == []
 
 
-def test_the_workflow_tests_every_python_version_in_the_classifiers() -> None:
+def test_the_test_workflow_runs_every_python_version_that_the_classifiers_list() -> None:
     prefix = "Programming Language :: Python :: "
     classified = [
         each.removeprefix(prefix)
@@ -99,7 +99,7 @@ def test_no_page_or_module_recommends_installing_starcast_from_a_package_index()
     assert found == []
 
 
-def test_the_install_command_for_an_extra_names_its_packages() -> None:
+def test_the_suggested_install_command_for_an_extra_names_its_packages() -> None:
     for extra in ("web", "plots", "embedded", "search"):
         command = install_command(extra)
         wanted = [re.match(r"[\w.-]+", each) for each in EXTRAS[extra]]

@@ -1,4 +1,4 @@
-"""The root as an experiment axis, and the centre of a topology."""
+"""The root as an axis of experiments, and the centre of a topology as the root."""
 
 import json
 import shlex
@@ -59,7 +59,7 @@ def first_centre(graph: nx.Graph) -> int:
 
 @pytest.mark.usefixtures("irregular")
 @pytest.mark.parametrize("spec", [*SPECS, "Mesh4x5", "Mesh3x3", "Path8", "K3,4", "GP8,3"])
-def test_the_centre_is_the_lowest_rank_with_minimum_eccentricity(spec: str) -> None:
+def test_the_centre_of_a_topology_is_the_lowest_rank_with_minimum_eccentricity(spec: str) -> None:
     t = topology(spec)
     assert t.centre() == first_centre(graph_of(t))
 
@@ -99,7 +99,9 @@ def test_the_centre_of_a_topology_with_translations_is_rank_0_without_a_search(
     assert [topology(spec).centre() for spec in ("S9", "S6,2", "Q12", "Ring600")] == [0] * 4
 
 
-def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_centre_whose_computation_takes_too_many_searches_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(base, "MAX_SEARCHES", 3)
     ring = starcast.network(nx.cycle_graph(30), name="ring")
     for _ in range(2):
@@ -107,7 +109,7 @@ def test_a_centre_that_takes_too_many_searches_is_refused(monkeypatch: pytest.Mo
             ring.centre()
 
 
-def test_a_root_given_by_label_or_by_rank_gives_the_same_point() -> None:
+def test_a_root_given_by_label_or_by_rank_gives_the_same_experiment_point() -> None:
     assert rooted() == rooted("00") == rooted("#0")
     assert rooted("12") == rooted("#7")
     assert rooted("#7").root == "12"
@@ -119,7 +121,7 @@ def test_a_root_given_by_label_or_by_rank_gives_the_same_point() -> None:
     assert rooted("centre", "S4").root_rank == 0
 
 
-def test_a_node_labelled_centre_is_specified_by_its_rank() -> None:
+def test_a_root_whose_label_is_the_word_centre_is_stored_by_its_rank() -> None:
     hub = starcast.network([("a", "b"), ("b", "c"), ("c", "centre")], name="words")
     named = rooted("#3", hub.spec)
     assert named.root == rooted("Centre", hub.spec).root == "#3"
@@ -146,12 +148,13 @@ def test_a_root_that_is_not_a_node_is_refused(spec: str, root: str, message: str
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, -1, b"12"])
-def test_an_invalid_root_value_is_refused(value: object) -> None:
+def test_a_root_that_is_neither_text_nor_a_rank_is_refused(value: object) -> None:
     with refused("root is"):
         Grid({**MESH, "root": value})
 
 
-def test_a_root_is_refused_or_ignored_for_collectives_without_a_root() -> None:
+def test_a_root_is_refused_for_collectives_without_a_root() -> None:
+    """In a grid that also contains collectives with a root, the root is ignored for the others."""
     with refused("the collective allgather has no root"):
         make_point("Mesh4x5", "allgather", "forest", base="breadth-first", root="12")
     with refused("none of these collectives has a root: allgather, allreduce"):
@@ -162,7 +165,7 @@ def test_a_root_is_refused_or_ignored_for_collectives_without_a_root() -> None:
     }  # fmt: skip
 
 
-def test_the_roots_of_a_grid_are_the_same_in_json_in_toml_and_in_the_command() -> None:
+def test_the_roots_of_an_experiment_grid_are_the_same_in_json_in_toml_and_in_the_command() -> None:
     grid = Grid({**MESH, "topology": ["S4", "Mesh4x5"], "root": ["centre", 3, 0]})
     assert grid.axes["root"] == ("#0", "#3", "centre")
     assert Grid(grid.as_json()) == grid
@@ -178,7 +181,7 @@ def test_the_roots_of_a_grid_are_the_same_in_json_in_toml_and_in_the_command() -
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather", "reduce"])
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
-def test_simulated_runs_and_lower_bounds_use_the_given_root(
+def test_simulated_times_and_lower_bounds_of_a_run_use_the_given_root(
     collective: str, ports: str, execution: str
 ) -> None:
     mesh = topology("Mesh4x5")
@@ -204,7 +207,7 @@ def test_simulated_runs_and_lower_bounds_use_the_given_root(
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_on_s4_all_costs_are_the_same_for_different_roots(ports: str) -> None:
+def test_all_costs_of_a_broadcast_on_s4_are_the_same_for_different_roots(ports: str) -> None:
     runs = [
         ran(make_point("S4", "broadcast", "multiple", ports, 3, 1024, root=root))
         for root in (None, "4321", "2134", "centre")
@@ -221,7 +224,7 @@ def test_on_s4_all_costs_are_the_same_for_different_roots(ports: str) -> None:
 @given(
     st.sampled_from(("S4", "Q3", "Mesh4x5")), st.integers(1, 7), st.integers(0, 2**40), st.data()
 )
-def test_drawn_faults_never_include_the_root(
+def test_randomly_drawn_faults_never_include_the_root(
     spec: str, amount: int, seed: int, data: st.DataObject
 ) -> None:
     t = topology(spec)
@@ -236,13 +239,13 @@ def test_drawn_faults_never_include_the_root(
     assert {t.rank(label) for label in drawn} == set(usual.tolist())
 
 
-def test_every_node_except_the_root_can_be_drawn_as_a_fault() -> None:
+def test_every_node_except_the_root_can_be_randomly_drawn_as_a_fault() -> None:
     mesh = topology("Mesh4x5")
     drawn = {resolve_faults(mesh, "1 node", seed, 7)[0] for seed in range(400)}
     assert drawn == {*mesh.labels().tolist()} - {"12"}
 
 
-def test_a_grid_draws_faults_for_each_root() -> None:
+def test_an_experiment_grid_draws_faults_separately_for_each_root() -> None:
     grid = Grid({**MESH, "root": ["centre", "34"], "faults": "19 nodes", "seed": 5})
     for point in grid.points():
         left = {*topology("Mesh4x5").labels().tolist()} - {*point.faults}
@@ -251,7 +254,7 @@ def test_a_grid_draws_faults_for_each_root() -> None:
         assert (run.status, run.missing) == ("complete", 0)
 
 
-def test_run_files_of_earlier_versions_without_a_root_are_read() -> None:
+def test_runs_in_files_of_earlier_versions_which_have_no_root_are_read() -> None:
     usual, central = (RunRecord.of(ran(rooted(root)), ()).model_dump(mode="json")
                       for root in (None, "centre"))  # fmt: skip
     assert central["root"] == "centre"
@@ -275,7 +278,7 @@ def test_runs_from_the_centre_are_compared_across_topologies() -> None:
     assert panel.name.startswith("broadcast on Mesh4x5 | S4 from centre, all-port")
 
 
-def test_runs_with_different_roots_are_compared_only_if_requested() -> None:
+def test_runs_with_different_roots_are_compared_only_on_request() -> None:
     runs = {root: ran(rooted(root)) for root in (None, "centre", "34")}
     sides = [Side("usual", (runs[None],)), Side("other", (runs["centre"],))]
     (row,) = compare(sides).rows()
@@ -296,7 +299,7 @@ def test_runs_with_different_roots_are_compared_only_if_requested() -> None:
         assert chosen.runs == (runs[root],)
 
 
-def test_a_listed_run_names_its_centre() -> None:
+def test_a_listed_run_shows_which_node_is_the_centre() -> None:
     facts = run_facts(ran(rooted("centre")), "e")
     assert (facts["root"], facts["root_label"]) == ("centre", "12")
     assert "--root centre" in facts["reproduce"]

@@ -1,4 +1,4 @@
-"""Run objects, and the database rows and files that are derived from them."""
+"""Experiment runs, and the database rows and files that are derived from them."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from support.experiments import make_point
 from support.workers import run_program
 
 
-def test_tables_and_files_have_the_fields_of_runs_and_costs() -> None:
+def test_database_tables_and_run_files_have_the_fields_of_runs_and_costs() -> None:
     run, cost = (
         {column.name for column in table.columns if column.computed is None}
         for table in (models.Base.metadata.tables[name] for name in ("run", "cost"))
@@ -29,7 +29,7 @@ def test_the_modules_that_execute_runs_do_not_import_sqlalchemy() -> None:
     assert run_program(program).stdout == "False\n"
 
 
-def test_a_run_written_to_a_file_is_read_back_unchanged() -> None:
+def test_an_experiment_run_written_to_a_file_is_read_back_unchanged() -> None:
     point = make_point("S4", "broadcast", "multiple", faults=("2134@2",), message_bytes=7)
     execution = execute(point)
     run = price_run(point, execution)

@@ -39,14 +39,14 @@ def test_a_schedule_is_frozen_and_replace_returns_a_changed_copy() -> None:
     assert schedule.step.min() == 1
 
 
-def test_columns_of_different_length_are_refused() -> None:
+def test_schedule_columns_of_different_length_are_refused() -> None:
     for name in COLUMNS:
         schedule = broadcast(4, "greedy", "all", 1)
         with refused("length"):
             replace(schedule, **{name: getattr(schedule, name)[:-1]})
 
 
-def test_segments_or_messages_must_be_a_positive_integer() -> None:
+def test_the_number_of_segments_or_messages_must_be_a_positive_integer() -> None:
     for algorithm in sorted(BROADCASTS):
         for share in [0, -1, 1.5, 2.0, "2", True, None]:
             with refused(BROADCASTS[algorithm]):
@@ -61,7 +61,7 @@ def test_an_unknown_port_model_is_refused() -> None:
             replace(broadcast(4, "greedy", "all", 1), ports=ports)  # type: ignore[arg-type]
 
 
-def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:
+def test_schedule_columns_are_read_only_and_writable_arrays_are_copied() -> None:
     s = build("S4", "broadcast", "multiple", segments=2)
     step = s.step.copy()
     other = replace(s, step=step)
@@ -72,7 +72,7 @@ def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:
             getattr(other, name)[0] = 1
 
 
-def test_invalid_columns_and_names_are_refused() -> None:
+def test_invalid_columns_and_names_in_a_schedule_are_refused() -> None:
     cases: list[Any] = [
         ({"step": np.full(23, 1.9)}, "'step' float64"),
         ({"root": 99}, "99"),
@@ -92,7 +92,7 @@ def test_invalid_columns_and_names_are_refused() -> None:
             replace(schedule, **change)
 
 
-def test_hints_list_the_valid_names() -> None:
+def test_the_hints_for_invalid_collectives_and_port_models_list_the_valid_names() -> None:
     changes: list[Any] = [
         ({"collective": "reduction"}, f"the collectives are {COLLECTIVES}"),
         ({"ports": "two"}, "write all or one"),
@@ -148,7 +148,7 @@ def test_a_schedule_that_exceeds_memory_is_refused_before_its_trees_are_built(
         build("S10,4", "allgather", "nk-multiple", "one")
 
 
-def test_rows_are_sorted_by_step_even_if_their_values_are_large() -> None:
+def test_schedule_rows_are_sorted_by_step_even_if_their_values_are_large() -> None:
     largest = 2**31 - 1
     columns = {"step": [largest, 1], "sender": [0, 1], "port": [2, 2], "unit": [0, largest]}
     assert schedule_from_columns(columns, "S3", "broadcast").step.tolist() == [1, largest]

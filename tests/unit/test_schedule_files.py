@@ -85,7 +85,7 @@ def tags_by_receiver(first: int) -> str:
      tags_by_receiver(900), MPI.replace("\n", "\r\n"), "\ufeff" + MPI, MPI.replace("\n", "\r"),
      MPI.replace("42001\n", "42001 // to a child\n")],
 )  # fmt: skip
-def test_a_goal_broadcast_is_complete_with_any_tags_and_line_endings(
+def test_a_broadcast_in_a_goal_file_is_read_with_different_tags_and_line_endings(
     tmp_path: Path, text: str
 ) -> None:
     file = tmp_path / "mpi.goal"
@@ -95,8 +95,13 @@ def test_a_goal_broadcast_is_complete_with_any_tags_and_line_endings(
     assert (result.complete, result.steps, read.units) == (True, 3, 1)
 
 
-def test_broadcast_segments_are_numbered_by_their_tags_even_with_gaps(tmp_path: Path) -> None:
-    """Only the tags show that segment 1 is sent before segment 0."""
+def test_broadcast_segments_in_a_goal_file_are_numbered_in_the_order_of_their_tags(
+    tmp_path: Path,
+) -> None:
+    """Only the tags show that segment 1 is sent before segment 0.
+
+    The tags need not be consecutive numbers.
+    """
     file = tmp_path / "two.goal"
     send = "a: send 1b to 1 tag 70\nb: send 1b to 1 tag 30\nb requires a\n"
     receive = "a: recv 1b from 0 tag 70\nb: recv 1b from 0 tag 30\n"
@@ -131,7 +136,7 @@ STARS = {
 @pytest.mark.parametrize(
     "tag", [lambda *_: 42001, lambda a, b: (a - b) % 4, lambda a, b: 70 * a + 9 * b]
 )
-def test_a_direct_exchange_is_complete_with_any_tags(
+def test_a_direct_exchange_in_a_goal_file_is_read_with_different_tags(
     tmp_path: Path, collective: Any, tag: Callable[[int, int], int]
 ) -> None:
     """In the one-port model, a node sends and receives its messages one after another."""
@@ -147,7 +152,7 @@ def test_a_direct_exchange_is_complete_with_any_tags(
     assert simulate(read_schedule(file, "K4", collective)).missing == 1
 
 
-def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
+def test_an_exchange_in_a_goal_file_is_refused_if_its_units_are_uncertain(
     tmp_path: Path,
 ) -> None:
     """If the numbers or sizes of messages differ, a message may forward units of other nodes."""
@@ -166,7 +171,7 @@ def test_an_incomplete_exchange_whose_units_are_uncertain_is_an_input_error(
             read_schedule(file, "K4", collective)
 
 
-def test_sends_of_a_switch_are_not_treated_as_messages_of_its_own(tmp_path: Path) -> None:
+def test_messages_that_a_switch_forwards_are_not_read_as_its_own_messages(tmp_path: Path) -> None:
     network = starcast.network([("a", "s"), ("s", "b")], switches=["s"])
     file = tmp_path / "mine.goal"
     hops = [(0, 2), (2, 1), (1, 2), (2, 0)]
@@ -203,7 +208,7 @@ def tagged_by_unit(built: starcast.Schedule) -> str:
     ],
     ids=str,
 )
-def test_units_are_recovered_from_tags_that_are_constant_per_unit(
+def test_units_are_recovered_from_a_goal_file_in_which_each_unit_has_its_own_tag(
     tmp_path: Path, case: Any
 ) -> None:
     """Each send has its original unit, although the tags differ from the unit numbers."""
@@ -229,7 +234,7 @@ def test_units_are_recovered_from_tags_that_are_constant_per_unit(
 
 @pytest.mark.whole
 @pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
-def test_a_goal_reduction_without_comments_is_refused_with_a_reason(
+def test_a_reduction_in_a_goal_file_without_comments_is_refused_with_a_reason(
     tmp_path: Path, collective: Any
 ) -> None:
     (tmp_path / "mpi.goal").write_text(MPI)
@@ -237,7 +242,9 @@ def test_a_goal_reduction_without_comments_is_refused_with_a_reason(
         read_schedule(tmp_path / "mpi.goal", "Q3", collective)
 
 
-def test_sends_that_do_not_perform_the_collective_are_refused(tmp_path: Path) -> None:
+def test_a_goal_file_whose_sends_do_not_perform_the_given_collective_is_refused(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "mpi.goal"
     file.write_text(MPI)
     with refused("are not a broadcast with the root 001: step 1: 000 sends", exit_code=6):
@@ -255,7 +262,7 @@ def test_sends_that_do_not_perform_the_collective_are_refused(tmp_path: Path) ->
         read_schedule(file, "Q3", "broadcast")
 
 
-def test_in_the_one_port_model_a_node_sends_in_file_order(tmp_path: Path) -> None:
+def test_in_the_one_port_model_a_node_sends_in_the_order_of_the_goal_file(tmp_path: Path) -> None:
     """Node 0 sends to nodes 4, 2 and 1. The expected rows were determined by hand."""
     (tmp_path / "mpi.goal").write_text(MPI)
     read = read_schedule(tmp_path / "mpi.goal", "Q3", "broadcast", "one")
@@ -285,7 +292,7 @@ def test_in_the_one_port_model_a_node_sends_in_file_order(tmp_path: Path) -> Non
         ("a.dat", "time,node\n", "csv"),
     ],
 )
-def test_the_file_format_is_detected_from_the_content_before_the_suffix(
+def test_the_format_of_a_schedule_file_is_detected_from_its_content_before_its_suffix(
     tmp_path: Path, name: str, content: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_as: list[str] = []
@@ -309,7 +316,7 @@ def test_the_file_format_is_detected_from_the_content_before_the_suffix(
         (b"\x1f\x8b\x08\0", "a compressed file"),
     ],
 )
-def test_the_error_for_an_unsupported_format_names_it_and_the_supported_formats(
+def test_the_error_for_an_unsupported_schedule_file_names_its_and_all_supported_formats(
     tmp_path: Path, content: bytes, noun: str
 ) -> None:
     for name in ("a.csv", "a.goal", "a.txt"):
@@ -319,7 +326,9 @@ def test_the_error_for_an_unsupported_format_names_it_and_the_supported_formats(
         assert "`file_format` csv, goal, msccl-xml or mscclpp-json" in refusal.value.hint
 
 
-def test_the_format_can_be_specified_and_an_error_names_the_detected_format(tmp_path: Path) -> None:
+def test_the_format_of_a_schedule_file_can_be_given_or_an_error_names_the_detected_format(
+    tmp_path: Path,
+) -> None:
     lab = Lab(Settings.load)
     file = tmp_path / "sends"
     file.write_text("/* my\nsteps, sender */\n" + MPI)
@@ -370,13 +379,15 @@ def test_csv_files_of_spreadsheets_and_data_frames_are_read(tmp_path: Path, cont
 
 
 @pytest.mark.parametrize("text", ["True", "TRUE", "true", "1"])
-def test_boolean_values_of_data_frames_are_read(tmp_path: Path, text: str) -> None:
+def test_boolean_values_in_csv_files_of_data_frames_are_read(tmp_path: Path, text: str) -> None:
     file = tmp_path / "truth.csv"
     file.write_text(f'"step","sender","port","unit","combine"\n1,12,2,0,{text}\n')
     assert simulate(read_schedule(file, "S2", "reduce", root="21")).complete
 
 
-def test_a_hint_names_only_the_columns_that_the_collective_accepts(tmp_path: Path) -> None:
+def test_the_hint_for_an_unknown_column_names_the_columns_that_the_collective_accepts(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "units.csv"
     for collective, columns in (
         ("broadcast", "step,sender,port,unit; tree, receiver are optional"),
@@ -399,7 +410,7 @@ def test_a_hint_names_only_the_columns_that_the_collective_accepts(tmp_path: Pat
         ("allreduce", {"unit": [600_000, 600_000], "tree": [0, 255]}),
     ],
 )
-def test_a_schedule_with_few_rows_but_huge_numbers_is_refused(
+def test_a_schedule_with_few_rows_but_huge_step_or_unit_numbers_is_refused(
     collective: Any, changes: dict[str, Any]
 ) -> None:
     columns: dict[str, Any] = {"step": [1, 2], "sender": [0, 0], "port": [2, 2], "unit": [0, 0]}
@@ -410,7 +421,7 @@ def test_a_schedule_with_few_rows_but_huge_numbers_is_refused(
             examine(built)
 
 
-def test_steps_may_have_gaps_and_complete_schedules_may_have_many_units(
+def test_step_numbers_may_have_large_gaps_and_complete_schedules_may_have_many_units(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     columns: dict[str, Any] = {

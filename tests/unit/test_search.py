@@ -88,7 +88,7 @@ def settle(problem: str, spec: str, **arguments: Any) -> Record:
 
 
 @pytest.mark.parametrize(("problem", "spec"), VALUES)
-def test_small_cases_are_solved_optimally(problem: str, spec: str) -> None:
+def test_searches_on_small_topologies_find_and_prove_the_optimum(problem: str, spec: str) -> None:
     assert settle(problem, spec).value == VALUES[problem, spec]
     if (problem, spec) == ("edge-disjoint-trees", "S4"):
         assert settle("congestion-trees", spec, congestion=1).value == VALUES[problem, spec]
@@ -117,7 +117,7 @@ def test_optimal_values_equal_those_of_an_exhaustive_search() -> None:
         assert settle("fault-diameter", spec).value == greatest
 
 
-def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
+def test_the_counting_bound_uses_the_largest_number_of_nodes_informed_in_each_round() -> None:
     """With degree 3, at most 1, 2, 4, 8, 14, 24 nodes are informed after 0, 1, 2, .. rounds.
 
     A node sends at most twice, since one of its three neighbours has informed it.
@@ -131,10 +131,13 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5", "S5,2", "S5,3", "Q3", "Q4"])
-def test_automorphisms_fix_the_root_and_all_nodes_of_an_orbit_have_equal_distance(
+def test_the_automorphisms_fix_the_root_and_keep_the_distance_of_each_node_from_the_root(
     spec: str,
 ) -> None:
-    """The rotation permutes the neighbours of the root in one cycle."""
+    """The automorphism `rotation` permutes the neighbours of the root in a single cycle.
+
+    It does not exist on (n,k)-stars.
+    """
     graph = topology(spec)
     maps = fixing_root(graph)
     for images in maps:
@@ -166,7 +169,10 @@ def test_a_map_that_is_not_an_automorphism_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_every_link_is_in_exactly_one_2_factor_or_among_the_remaining_links(spec: str) -> None:
+def test_every_link_is_in_exactly_one_of_the_2_factors_or_among_the_remaining_links(
+    spec: str,
+) -> None:
+    """Each node has two links in a 2-factor."""
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -179,7 +185,7 @@ def test_every_link_is_in_exactly_one_2_factor_or_among_the_remaining_links(spec
     assert sorted(ends) == sorted(2 * [tuple(link) for link in link_list(graph).tolist()])
 
 
-def test_an_at_most_constraint_allows_exactly_the_sets_within_its_bound() -> None:
+def test_an_at_most_constraint_of_a_formula_allows_exactly_the_sets_within_its_bound() -> None:
     """The constraint `at_most_one` has its own encoding, which is tested too."""
     for bound, chosen in product((-1, 0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
@@ -204,7 +210,7 @@ def _is_satisfiable(formula: Formula) -> bool:
         return bool(solver.solve())
 
 
-def test_unknown_engines_problems_arguments_and_topologies_are_refused() -> None:
+def test_searches_with_unknown_engines_problems_arguments_or_topologies_are_refused() -> None:
     with pytest.raises(InputError, match="unknown engine 'minisat'"):
         Budget(engine="minisat")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown problem 'bisection'") as caught:
@@ -230,7 +236,7 @@ def test_random_seeds_that_no_record_can_contain_are_refused() -> None:
             Budget(seed=seed, jobs=jobs)
 
 
-def test_a_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_lists_only_the_newest_search_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starcast.search.running.MAX_ATTEMPTS", 1)
     first = search("fault-diameter", "S4", Budget(0))
     known = replace(first, tried=(Attempt("old", 3, "open", 1.0),))
@@ -239,7 +245,7 @@ def test_a_record_lists_only_the_newest_attempts(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
-def test_both_engines_decide_satisfiability(engine: Engine) -> None:
+def test_both_solvers_decide_whether_a_formula_is_satisfiable(engine: Engine) -> None:
     limits = Budget(seconds=60, engine=engine, jobs=2)
     assert solve(pigeons(5), limits, "pigeons").status == "unsatisfiable"
     formula = Formula()
@@ -252,7 +258,7 @@ def test_both_engines_decide_satisfiability(engine: Engine) -> None:
     assert values.tolist() == [False, False, True]
 
 
-def test_a_theory_bound_is_not_proven_again_and_a_wrong_known_record_is_rejected() -> None:
+def test_a_bound_proven_by_theory_needs_no_proof_and_a_wrong_known_record_is_rejected() -> None:
     record = settle("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="needs no proof"):
         prove_again(record)
@@ -293,7 +299,7 @@ def test_edge_disjoint_trees_of_a_ring_can_be_much_higher_than_its_diameter(
     assert (found.value, found.bound) == (height, height)
 
 
-def test_an_improvement_is_saved_before_the_search_ends() -> None:
+def test_an_improved_record_is_saved_before_the_search_ends() -> None:
     kept: list[Record] = []
 
     def keep(record: Record) -> None:
@@ -308,10 +314,7 @@ def test_an_improvement_is_saved_before_the_search_ends() -> None:
 
 
 def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
-    """The topology has too many nodes, or the arrays or the formula exceed the memory limit.
-
-    The arrays include a table of neighbours, whose size depends on the degree.
-    """
+    """The topology has too many nodes, or the arrays or the formula exceed the memory limit."""
     for problem, spec, most in (
         ("one-port-broadcast", "S12", "40,000,000"),
         ("hamiltonian-decomposition", "S10", "500,000"),
@@ -346,7 +349,7 @@ def test_a_broadcast_on_s10_takes_23_rounds_two_fewer_than_published() -> None:
 
 
 @pytest.mark.parametrize(("spec", "rounds"), [("S4", 5), ("S5", 8), ("S5,3", 7), ("Q4", 4)])
-def test_the_exchange_search_finds_the_same_broadcast_for_the_same_seed(
+def test_the_local_search_by_exchanges_finds_the_same_broadcast_for_the_same_seed(
     spec: str, rounds: int
 ) -> None:
     method = OnePortBroadcast(topology(spec), {}).methods()[0]
@@ -358,7 +361,7 @@ def test_the_exchange_search_finds_the_same_broadcast_for_the_same_seed(
         np.testing.assert_array_equal(again.witness[name], array)
 
 
-def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limit() -> None:
+def test_the_local_search_by_exchanges_keeps_its_tree_consistent_and_obeys_the_time_limit() -> None:
     """The arrays of a tree agree after every step.
 
     The time limit is tested with a broadcast on S3 in two rounds, which does not exist.
@@ -380,7 +383,7 @@ def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limi
 
 
 @pytest.mark.parametrize("spec", ["S4", "Q4", "S5,2"])
-def test_each_round_of_a_matched_tree_is_a_maximum_matching(spec: str) -> None:
+def test_each_round_of_a_broadcast_built_from_matchings_is_a_maximum_matching(spec: str) -> None:
     graph = topology(spec)
     table = np.ascontiguousarray(graph.table().T.astype(np.int32))
     tree = local_search.matched_tree(table, graph.nodes, 0, np.random.default_rng(2))
@@ -398,7 +401,7 @@ def test_each_round_of_a_matched_tree_is_a_maximum_matching(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S5", "S6"])
-def test_cycles_of_a_quotient_graph_lift_to_hamiltonian_cycles(spec: str) -> None:
+def test_hamiltonian_cycles_are_found_through_cycles_of_a_quotient_graph(spec: str) -> None:
     graph = topology(spec)
     method = HamiltonianDecomposition(graph, {}).methods()[0]
     found = method.run(graph.degree // 2, Budget(seconds=60))
@@ -418,7 +421,7 @@ def test_a_quotient_graph_has_classes_of_equal_size_and_no_loops() -> None:
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
-def test_quotient_classes_have_equal_size_and_every_link_maps_to_the_quotient(
+def test_the_classes_of_a_quotient_have_equal_size_and_every_link_maps_to_the_quotient(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
@@ -436,10 +439,10 @@ def test_quotient_classes_have_equal_size_and_every_link_maps_to_the_quotient(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_count_extra_components_of_classes_and_acyclic_components_of_cuts(
+def test_defects_are_extra_components_of_classes_and_acyclic_components_between_classes(
     spec: str, classes: int
 ) -> None:
-    """Araki's conditions require connected classes, and a cycle in every component of a cut."""
+    """Without defects, Araki's conditions for independent spanning trees are satisfied."""
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -461,7 +464,7 @@ def test_defects_count_extra_components_of_classes_and_acyclic_components_of_cut
 
 
 @pytest.mark.slow
-def test_a_solver_that_exceeds_its_memory_limit_ends_with_an_error() -> None:
+def test_a_solver_process_that_exceeds_its_memory_limit_ends_with_an_error() -> None:
     with pytest.raises(LimitError, match="needs more than 150 MB"):
         solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")
 
@@ -470,13 +473,13 @@ def fail(work: object, seed: int) -> None:
     raise ArithmeticError(f"{work} {seed}")
 
 
-def test_an_error_in_a_solver_process_is_raised() -> None:
+def test_an_error_in_a_solver_process_is_raised_in_the_main_process() -> None:
     with pytest.raises(ArithmeticError, match="this 3"):
         engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
 
 
 @pytest.mark.slow
-def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
+def test_a_solver_process_ends_silently_if_the_pipe_for_its_result_is_closed(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """An interrupted search closes the pipe."""
@@ -491,7 +494,7 @@ def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
     assert capfd.readouterr().err == ""
 
 
-def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
+def test_the_error_for_a_missing_solver_library_names_it_and_the_packages_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def missing(_name: str) -> None:
@@ -503,7 +506,7 @@ def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
     assert "'ortools>=" in caught.value.hint
 
 
-def test_problems_describe_their_question_formula_bound_and_proofs() -> None:
+def test_search_problems_describe_their_question_formula_bound_and_proofs() -> None:
     for problem in PROBLEMS.values():
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)
@@ -525,7 +528,7 @@ def certificate(spec: str) -> tuple[Any, Any, Any, int]:
 
 
 @pytest.mark.parametrize(("spec", "least"), [("S3", 2), ("S4", 8), ("Q3", 4), ("S4,2", 4)])
-def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
+def test_cutting_planes_certify_a_bound_that_is_at_most_the_bisection_width(
     spec: str, least: int
 ) -> None:
     problem = BisectionWidth(topology(spec), {})
@@ -534,8 +537,11 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     assert problem.bound().value <= value <= least
 
 
-def test_a_certificate_with_wrong_multipliers_or_automorphisms_does_not_prove_its_bound() -> None:
-    """Multipliers that are too large prove a smaller bound. Negative multipliers are rejected."""
+def test_a_wrong_bisection_certificate_does_not_prove_its_bound() -> None:
+    """Multipliers that are too large prove a smaller bound.
+
+    Negative multipliers and maps that are not automorphisms are rejected.
+    """
     graph = topology("S4")
     maps, vectors, multipliers, scale = certificate("S4")
     assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
@@ -549,7 +555,7 @@ def test_a_certificate_with_wrong_multipliers_or_automorphisms_does_not_prove_it
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_bounds_are_rounded_up_to_the_common_parity_of_all_bisection_cuts() -> None:
+def test_bisection_bounds_are_rounded_up_to_the_common_parity_of_all_bisection_cuts() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)
@@ -560,7 +566,7 @@ def test_bounds_are_rounded_up_to_the_common_parity_of_all_bisection_cuts() -> N
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_equal_rounded_bounds_give_equal_formulas() -> None:
+def test_two_bounds_that_are_rounded_to_the_same_number_have_the_same_formula() -> None:
     """On S5,2 every bisection cuts an even number of links, so excluding 6 or 7 gives bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()

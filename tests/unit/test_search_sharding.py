@@ -29,7 +29,7 @@ PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
 
 def no_record(task: SearchTask) -> Record | None:
-    """Return None, so that a search starts without a known record."""
+    """Return None, so that each search begins without a known record."""
     del task
     return None
 
@@ -53,7 +53,9 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return files
 
 
-def test_merged_shards_give_the_same_records_as_searches_without_shards(parts: list[Path]) -> None:
+def test_merged_search_shards_give_the_same_records_as_a_search_without_shards(
+    parts: list[Path],
+) -> None:
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0])
     alone = [record for _, record in run_searches(tasks, BUDGET, no_record)]
     assert values_of([each.record for each in merge_searches(parts)]) == values_of(alone)
@@ -65,7 +67,9 @@ def test_merged_shards_give_the_same_records_as_searches_without_shards(parts: l
     }
 
 
-def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_path: Path) -> None:
+def test_a_wrong_value_or_bound_in_a_search_shard_is_refused(
+    parts: list[Path], tmp_path: Path
+) -> None:
     def changed(name: str, value: object) -> list[Path]:
         files = []
         for file in parts:
@@ -86,8 +90,8 @@ def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_p
         merge_searches(changed("bound", 2))
 
 
-def test_a_search_starts_from_the_record_of_the_previous_search() -> None:
-    """The first seed finds an optimum, so the searches with later seeds have nothing to do."""
+def test_a_search_starts_from_the_record_of_the_search_with_the_previous_seed() -> None:
+    """The first seed finds an optimum, so searches with later seeds have nothing to do."""
     tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [0, 1, 2])
     first, *others = [record for _, record in run_searches(tasks, BUDGET, no_record)]
     assert first.optimal
@@ -126,7 +130,7 @@ def test_the_best_value_and_the_best_bound_of_several_records_are_combined() -> 
         assert found.seconds == records[0].seconds + records[1].tried[-1].seconds
 
 
-def test_searches_are_ordered_by_seed_and_each_is_listed_once() -> None:
+def test_planned_searches_are_ordered_by_seed_and_each_is_listed_once() -> None:
     tasks = plan_searches(["one-port-broadcast"], ["S4", "S4,3", "S4"], {}, [3, 5])
     assert [str(task) for task in tasks] == [
         f"the search one-port-broadcast on {spec} with seed {seed}"
@@ -135,7 +139,7 @@ def test_searches_are_ordered_by_seed_and_each_is_listed_once() -> None:
     ]
 
 
-def test_undefined_and_empty_searches_are_refused() -> None:
+def test_searches_that_are_not_defined_or_empty_are_refused() -> None:
     with pytest.raises(InputError, match="is not defined on S2"):
         plan_searches(["bisection-width"], ["S4", "S2"], {}, [0])
     with pytest.raises(InputError, match="has no argument 'congestion'"):
@@ -144,8 +148,10 @@ def test_undefined_and_empty_searches_are_refused() -> None:
         plan_searches([], ["S4"], {}, [0])
 
 
-def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory limit of the search, 1000 MB, exceeds the free memory."""
+def test_a_worker_with_less_free_memory_than_the_limit_of_a_search_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The memory limit of the search is 1000 MB, but only 500 MB are free."""
     monkeypatch.setattr("starcast.topologies.memory.available", lambda: 500 * 10**6)
     tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
     with (

@@ -68,14 +68,15 @@ def described(error: Exception) -> StarcastError:
 def test_a_connection_error_is_classified_by_the_form_of_the_servers_message(
     sentence: str, words: str
 ) -> None:
-    """A translated severity, and words in quoted names, do not change the classification."""
+    """A translated severity or words in quoted names do not change the classification."""
     for text in (FAILED + sentence, FAILED.replace("FATAL", "ВАЖНО") + sentence + "\nDETAIL: x"):
         error = described(psycopg.OperationalError(text))
         assert error.message == f"{AT}{words}: {sentence}"
         assert error.exit_code == 4
 
 
-def test_the_hint_for_a_refused_login_names_the_password_files_of_user_and_owner() -> None:
+def test_the_hint_for_a_refused_login_names_the_variables_for_both_password_files() -> None:
+    """The user and the owner of the tables have separate password files."""
     sentence = 'password authentication failed for user "lab_owner"'
     hint = described(psycopg.OperationalError(FAILED + sentence)).hint
     assert "STARCAST_POSTGRES_PASSWORD_FILE" in hint
@@ -83,7 +84,7 @@ def test_the_hint_for_a_refused_login_names_the_password_files_of_user_and_owner
     assert "'starcast up' sets the passwords of the embedded PostgreSQL" in hint
 
 
-def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
+def test_words_in_a_socket_path_do_not_change_the_classification_of_an_error() -> None:
     text = (
         'connection is bad: connection to server on socket "/tmp/password role/.s.PGSQL.5432"'
         " failed: No such file or directory\n\tIs the server running locally?"
@@ -120,18 +121,18 @@ def test_words_in_a_socket_path_do_not_change_the_classification() -> None:
 def test_the_sqlstate_determines_the_message_and_the_exit_code(
     kind: type[psycopg.Error], words: str, code: int
 ) -> None:
-    """A psycopg error, which COPY raises, gives the same result as if SQLAlchemy wraps it."""
+    """The result does not depend on whether SQLAlchemy wraps the error of psycopg."""
     for error in (kind("it is so"), OperationalError("select 1", None, kind("it is so"))):
         found = described(error)
         assert (found.message, found.exit_code) == (f"{AT}{words}: it is so", code)
 
 
-def test_an_invalid_sql_statement_of_starcast_remains_an_internal_error() -> None:
+def test_an_sql_syntax_error_is_treated_as_an_internal_error() -> None:
     assert describe_error(errors.SyntaxError("at or near 'x'"), STORE) is None
     assert describe_error(ValueError("x"), STORE) is None
 
 
-def test_integrity_and_data_errors_propagate_to_the_caller() -> None:
+def test_integrity_errors_and_data_errors_are_raised_unchanged() -> None:
     rows = IntegrityError("insert", None, errors.UniqueViolation("twice"))
     with pytest.raises(IntegrityError), translated_errors(STORE):
         raise rows
@@ -172,7 +173,7 @@ def test_the_hint_for_a_refused_statement_names_the_missing_privilege(
         ("postgresql://u@:7/db", "env:7", "u", "db"),
     ],
 )
-def test_uri_forms_of_libpq_are_accepted(
+def test_postgresql_uris_in_the_forms_of_libpq_are_accepted(
     uri: str, address: str, user: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection string for PostgreSQL's programs has the same user and database."""
@@ -188,7 +189,7 @@ def test_uri_forms_of_libpq_are_accepted(
     assert (given["user"], given["dbname"]) == (user, database)
 
 
-def test_a_uri_without_a_user_uses_the_default_user_of_libpq(
+def test_a_postgresql_uri_without_a_user_uses_the_default_user_of_libpq(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The default database has the name of the user."""
@@ -206,7 +207,7 @@ def test_a_uri_without_a_user_uses_the_default_user_of_libpq(
         ("postgresql://u%zz@h/db", '"u%zz"', "write postgresql://USER@HOST:PORT/DATABASE"),
     ],
 )
-def test_an_invalid_uri_is_refused_with_the_message_of_libpq(
+def test_an_invalid_postgresql_uri_is_refused_with_the_message_of_libpq(
     uri: str, reason: str, hint: str
 ) -> None:
     with pytest.raises(InputError) as refused:
@@ -248,7 +249,7 @@ def test_a_failed_connection_is_reported_with_the_message_of_libpq(uri: str, sen
 
 
 def test_the_error_for_an_unreadable_password_file_names_the_file(tmp_path: Path) -> None:
-    """The file has the password of an embedded server or of the user's own server."""
+    """The file may belong to an embedded server or to a server of the user."""
     home = Home(tmp_path / "home")
     home.create()
     file = home.password_file("postgres")

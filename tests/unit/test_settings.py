@@ -31,7 +31,7 @@ def chosen(name: str = "batch") -> tuple[object, str]:
     return getattr(settings, name), settings.sources[name]
 
 
-def test_flags_override_the_environment_which_overrides_the_file_and_defaults(
+def test_flags_override_the_environment_which_overrides_the_settings_file_and_defaults(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A flag that was not given and an empty variable are ignored."""
@@ -103,7 +103,7 @@ def test_an_invalid_settings_file_gives_a_one_line_message_with_a_hint(
     ],
 )
 @pytest.mark.parametrize("source", ["flag", "environment", "file"])
-def test_a_uri_with_a_secret_is_refused_without_printing_the_secret(
+def test_a_postgresql_uri_that_contains_a_secret_is_refused_without_printing_the_secret(
     folder: Path, uri: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flags = ["--postgres-uri", uri] if source == "flag" else []
@@ -134,7 +134,7 @@ def test_a_uri_with_a_secret_is_refused_without_printing_the_secret(
         ("postgresql://u@127.0.0.1:99999/x", "the port 99999 of .* is out of range"),
     ],
 )
-def test_a_postgresql_uri_without_a_secret_is_accepted_and_others_are_refused(
+def test_valid_postgresql_uris_are_accepted_and_invalid_uris_are_refused(
     uri: str, words: str | None
 ) -> None:
     settings = Settings.load(postgres_uri=uri)
@@ -147,7 +147,7 @@ def test_a_postgresql_uri_without_a_secret_is_accepted_and_others_are_refused(
     assert caught.value.hint
 
 
-def test_config_prints_every_setting_with_its_source_and_no_secret(
+def test_the_config_command_prints_every_setting_with_its_source_and_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
@@ -161,7 +161,7 @@ def test_config_prints_every_setting_with_its_source_and_no_secret(
     assert {row["setting"]: row["source"] for row in rows}["neo4j_password"] == "environment"
 
 
-def test_a_password_file_is_read_and_stripped(folder: Path) -> None:
+def test_a_password_is_read_from_its_file_without_the_line_break(folder: Path) -> None:
     (folder / "secret").write_text("topsecret\n")
     settings = Settings.load(
         neo4j_uri="bolt://localhost:7687",
@@ -176,7 +176,7 @@ def test_a_password_file_is_read_and_stripped(folder: Path) -> None:
     )
 
 
-def test_a_missing_password_or_password_file_is_refused() -> None:
+def test_a_connection_to_neo4j_without_a_password_or_password_file_is_refused() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):
@@ -185,14 +185,14 @@ def test_a_missing_password_or_password_file_is_refused() -> None:
         )
 
 
-def test_the_hint_for_a_stopped_stack_names_starcast_up(folder: Path) -> None:
+def test_the_hint_for_embedded_servers_that_are_not_running_names_starcast_up(folder: Path) -> None:
     with pytest.raises(UnavailableError) as caught:
         store_url(Settings.load(home=folder / "empty"))
     assert "starcast up" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
-def test_the_variable_starcast_config_must_name_a_file(
+def test_the_environment_variable_starcast_config_must_name_a_file(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
@@ -206,7 +206,7 @@ def test_the_variable_starcast_config_must_name_a_file(
     ("name", "expected"),
     [(os.devnull, (20_000, "default")), ("", (1, "file")), ("other.toml", (5, "file"))],
 )
-def test_a_non_empty_starcast_config_replaces_the_local_settings_file(
+def test_the_file_named_by_a_non_empty_starcast_config_replaces_the_local_settings_file(
     folder: Path, name: str, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "starcast.toml").write_text("batch = 1\n")
@@ -215,7 +215,9 @@ def test_a_non_empty_starcast_config_replaces_the_local_settings_file(
     assert chosen() == expected
 
 
-def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_environment_variable_of_starcast_gives_a_single_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in (
         "STARCAST_NEO4J_URL",
         "STARCAST_SPEED",
@@ -247,7 +249,7 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
 def test_the_setting_packs_accepts_several_folders(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The variable is split like PATH. In the settings file, the value is a string or a list."""
+    """The variable is split like PATH. The settings file contains a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert chosen("packs") == (both, "environment")
@@ -276,7 +278,7 @@ def test_the_config_command_names_the_settings_file_that_was_read(
     assert named() == f"settings file: {config}"
 
 
-def test_a_path_in_the_home_of_an_unknown_user_is_refused(
+def test_a_setting_with_a_path_in_the_home_of_an_unknown_user_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The path may come from the environment or from a flag."""

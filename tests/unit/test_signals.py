@@ -24,7 +24,7 @@ def interrupt_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_a_deferred_signal_runs_its_action_at_once_and_interrupts_after_the_block() -> None:
+def test_a_deferred_signal_runs_the_given_action_at_once_and_interrupts_after_the_block() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         interrupt_twice(events)
@@ -37,14 +37,14 @@ def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
         fail_while_interrupted()
 
 
-def test_without_a_signal_only_errors_of_the_block_are_raised() -> None:
+def test_without_a_signal_the_deferral_of_signals_raises_only_errors_of_its_block() -> None:
     with defer_signals(lambda: pytest.fail("no signal was sent")):
         pass
     with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):
         raise OSError("the socket is closed")
 
 
-def test_sigterm_is_deferred_if_it_is_handled_like_ctrl_c() -> None:
+def test_sigterm_is_deferred_like_ctrl_c_if_it_is_handled_like_ctrl_c() -> None:
     with (
         pytest.raises(KeyboardInterrupt),
         sigterm_as_interrupt(),
@@ -54,7 +54,7 @@ def test_sigterm_is_deferred_if_it_is_handled_like_ctrl_c() -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_deferring_signals_in_another_thread_has_no_effect() -> None:
+def test_deferring_signals_outside_the_main_thread_has_no_effect() -> None:
     events: list[str] = []
 
     def work() -> None:
@@ -74,7 +74,7 @@ def fail_because_of_the_interrupted_call() -> None:
 
 
 @pytest.mark.parametrize("act", [fail_while_interrupted, fail_because_of_the_interrupted_call])
-def test_an_error_caused_by_an_interrupt_is_recognised(act: Callable[[], None]) -> None:
+def test_an_error_that_an_interrupt_caused_is_recognised(act: Callable[[], None]) -> None:
     with pytest.raises((OSError, ValueError)) as caught:
         act()
     assert caused_by_interrupt(caught.value)

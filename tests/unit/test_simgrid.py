@@ -1,6 +1,6 @@
 """SimGrid and the function `timing` compute the same times.
 
-Each test executes its schedules in one batch per execution model, or in a single batch.
+Each test executes its schedules in one batch, or in one batch per execution model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def assert_same_clocks(
 
 
 def find_difference(request: SimGridRequest, result: SimGridRun) -> str | None:
-    """Describe how a SimGrid result differs from `timing`, or return None if it agrees."""
+    """Describe how a SimGrid result differs from that of `timing`, or return None if they agree."""
     expected = timing(
         request.schedule.expand(),
         request.unit_bytes,
@@ -66,7 +66,9 @@ def find_difference(request: SimGridRequest, result: SimGridRun) -> str | None:
     return None
 
 
-def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
+def test_a_batch_of_schedules_executed_by_simgrid_returns_the_time_of_each_schedule(
+    simgrid: Path | None,
+) -> None:
     """The last schedule is a copy of the third with one row in a later step. Their times differ."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
@@ -126,10 +128,10 @@ def test_simgrid_times_equal_the_computed_times(
 
 
 @pytest.mark.slow
-def test_simgrid_times_equal_the_computed_times_under_faults_and_without_rows(
+def test_simgrid_times_equal_the_computed_times_under_faults_and_for_empty_schedules(
     simgrid: Path | None,
 ) -> None:
-    """Two schedules are also executed with three different sets of machine parameters."""
+    """Two other schedules are executed with three different sets of machine parameters."""
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),
@@ -207,8 +209,10 @@ def test_simgrid_times_equal_the_computed_times_over_unequal_links(
 
 
 @pytest.mark.slow
-def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
-    """SimGrid returns the computed time of each changed schedule, not that of the original."""
+def test_simgrid_takes_the_computed_time_for_a_schedule_in_which_a_row_is_moved(
+    simgrid: Path | None,
+) -> None:
+    """This time differs from that of the original schedule."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
     requests = requests_of(
@@ -220,8 +224,10 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 
 
 @pytest.mark.slow
-def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
-    """If one schedule of a batch cannot finish, the others are still executed."""
+def test_simgrid_does_not_finish_a_schedule_that_sends_a_unit_before_it_arrives(
+    simgrid: Path | None,
+) -> None:
+    """The other schedules of the same batch are still executed."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     ticks = make_ticks(schedules[0].topology, 64, 100, 1, "synchronous")
     problems = []

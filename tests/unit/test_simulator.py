@@ -1,4 +1,4 @@
-"""The simulator on invalid and extreme input; other test modules compare it with an oracle."""
+"""The simulator on invalid and extreme input. Other modules compare it with a second simulator."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from support.meeting import broadcast, refused
 from support.simulator_cases import changed, kept
 
 
-def test_a_row_with_an_unknown_node_unit_or_step_is_a_violation() -> None:
+def test_a_schedule_row_with_an_unknown_node_unit_or_step_is_a_violation() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     changes = [("unit", -1), ("unit", 2), ("unit", 99), ("step", 0), ("step", -3)]
     changes += [(name, rank) for name in ("sender", "receiver") for rank in (-1, 120, 2**31 - 1)]
@@ -24,7 +24,7 @@ def test_a_row_with_an_unknown_node_unit_or_step_is_a_violation() -> None:
 
 @pytest.mark.parametrize("tree", [-1, 4, 255, 300])
 @pytest.mark.parametrize("row", [0, -1])
-def test_a_row_with_an_unknown_tree_is_a_violation(tree: int, row: int) -> None:
+def test_a_schedule_row_with_an_unknown_tree_is_a_violation(tree: int, row: int) -> None:
     plan = build("S5", "broadcast", "multiple")
     assert plan.forest is not None
     assert plan.forest.trees == 4
@@ -36,7 +36,7 @@ def test_a_row_with_an_unknown_tree_is_a_violation(tree: int, row: int) -> None:
     assert not simulate(wrong, faults=[17]).complete
 
 
-def test_without_a_forest_tree_numbers_must_fit_into_one_byte() -> None:
+def test_tree_numbers_of_a_schedule_without_a_forest_must_fit_into_one_byte() -> None:
     plan = replace(build("S4", "broadcast", "greedy"), forest=None)
     assert simulate(changed(plan, 0, tree=255)).complete
     assert simulate(changed(plan, 0, tree=256)).violation
@@ -53,7 +53,7 @@ def test_a_port_that_does_not_fit_into_one_byte_is_a_violation(spec: str) -> Non
         assert "the sender has no such port" in run.violation
 
 
-def test_without_rows_all_units_are_missing_and_the_first_few_are_named() -> None:
+def test_in_a_schedule_without_rows_all_units_are_missing_and_the_first_few_are_named() -> None:
     run = simulate(kept(broadcast(4, "greedy", "all", 2), []))
     assert (run.steps, run.transmissions, run.largest_packet) == (0, 0, 0)
     assert not run.complete
@@ -63,7 +63,7 @@ def test_without_rows_all_units_are_missing_and_the_first_few_are_named() -> Non
     assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
-def test_the_declared_root_and_number_of_units_are_checked() -> None:
+def test_the_root_and_the_number_of_units_of_a_schedule_are_checked() -> None:
     """With another root or more units, the same rows do not satisfy the postcondition."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None
@@ -73,14 +73,14 @@ def test_the_declared_root_and_number_of_units_are_checked() -> None:
     assert {unit for _, unit in more.undelivered} == {2}
 
 
-def test_if_all_nodes_are_dead_no_unit_is_missing() -> None:
+def test_a_simulation_in_which_all_nodes_are_dead_has_no_missing_unit() -> None:
     run = simulate(broadcast(3, "greedy", "all", 1), faults=range(6))
     assert run.complete
     assert run.missing == 0
     assert run.transmissions == 0
 
 
-def test_faults_are_checked_before_the_schedule() -> None:
+def test_faults_are_checked_before_the_schedule_is_simulated() -> None:
     """An invalid schedule does not hide a misspelt fault."""
     broken = changed(broadcast(4, "greedy", "all", 1), 0, port=9)
     with refused("1235"):

@@ -1,4 +1,4 @@
-"""Execution with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults.
+"""Execution of schedules with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults.
 
 Every source traverses each of its trees depth first, hop by hop. A hop starts only when the
 previous hop is acknowledged, so a fault can stall the rest of a traversal.
@@ -29,7 +29,7 @@ def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Simulate a schedule with acknowledgements, after comparing all results with the oracle."""
+    """Simulate a schedule with acknowledgements, and compare all results with the oracle."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes
@@ -44,7 +44,9 @@ def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
 
 
 @pytest.mark.parametrize("messages", [1, 2])
-def test_without_faults_acknowledgements_do_not_change_the_execution(messages: int) -> None:
+def test_without_faults_acknowledgements_do_not_change_the_execution_of_a_schedule(
+    messages: int,
+) -> None:
     schedule = driven(messages)
     run = simulate_acknowledged(schedule)
     assert run.stalled == ()
@@ -55,7 +57,9 @@ def test_without_faults_acknowledgements_do_not_change_the_execution(messages: i
 
 
 @given(st.data())
-def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
+def test_with_acknowledgements_and_faults_both_simulators_stall_at_the_same_hops(
+    data: st.DataObject,
+) -> None:
     schedule = data.draw(
         st.sampled_from([driven(), driven(2, 1), driven(4, 2), driven(spec="S3", copies=2)])
     )
@@ -113,7 +117,7 @@ def links() -> list[tuple[int, int]]:
     return list(dict.fromkeys((start, other) for start, other in pairs))
 
 
-def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed() -> None:
+def test_with_acknowledgements_only_depth_first_allgathers_along_trees_are_executed() -> None:
     """One of the refused schedules repeats the first hop after all other hops."""
     for collective in ("broadcast", "alltoall"):
         with refused("not an allgather"):
@@ -135,15 +139,15 @@ def test_only_valid_allgathers_that_traverse_trees_depth_first_can_be_executed()
                 simulate_acknowledged(other, faults)
 
 
-def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
-    """No node has two children, so acknowledgements make no difference under faults."""
+def test_acknowledgements_make_no_difference_in_an_allgather_along_a_hamiltonian_path() -> None:
+    """No node has two children, so the results under faults are the same."""
     schedule = build("S4", "allgather", "hamiltonian-cycle")
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]
     same(alike(schedule, faults), simulate(schedule, faults))
 
 
-def test_a_node_that_sends_to_two_children_in_the_same_step_does_not_wait() -> None:
+def test_an_allgather_that_sends_to_two_children_in_one_step_is_not_depth_first() -> None:
     rows = {"sender": [0, 0, 1, 1, 2, 2], "port": [2, 3] * 3, "unit": [0, 0, 1, 1, 2, 2]}
     together = schedule_from_columns({**rows, "step": [1] * 6}, "K3", "allgather")
     one_by_one = schedule_from_columns({**rows, "step": [1, 2] * 3}, "K3", "allgather")

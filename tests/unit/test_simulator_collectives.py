@@ -1,4 +1,4 @@
-"""All collectives, compared with the oracle: catalogue, mutated and random schedules."""
+"""The simulator on all collectives, compared with the oracle, a second simulator."""
 
 from dataclasses import replace
 from itertools import product
@@ -46,7 +46,7 @@ from support.simulator_cases import (
 SPECS = ("S3", "S4", "Q3", "S4,2")
 
 
-# All algorithms on S4 take three seconds.
+# The schedules of all algorithms on S4 take three seconds.
 @pytest.mark.parametrize(
     "spec", [pytest.param(spec, marks=[pytest.mark.slow] * (spec == "S4")) for spec in SPECS]
 )
@@ -87,7 +87,7 @@ def assert_violated(schedule: Schedule, step: int) -> None:
 @pytest.mark.parametrize("base", bases("S4"), ids=" ".join)
 @max_examples(4)
 @given(st.data())
-def test_mutated_schedules_get_the_same_verdict_from_both_simulators(
+def test_randomly_changed_schedules_get_the_same_verdict_from_both_simulators(
     base: Base, data: st.DataObject
 ) -> None:
     assert_same_verdict(data.draw(mutated(built(base))))
@@ -95,7 +95,7 @@ def test_mutated_schedules_get_the_same_verdict_from_both_simulators(
 
 @pytest.mark.parametrize("way", MUTATIONS)
 @given(st.data())
-def test_every_mutation_gets_the_same_verdict_from_both_simulators(
+def test_each_kind_of_random_change_gets_the_same_verdict_from_both_simulators(
     way: str, data: st.DataObject
 ) -> None:
     schedule = built(data.draw(st.sampled_from(bases("S3", "Q2", "S3,1", "S4,2"))))
@@ -113,7 +113,7 @@ def test_random_schedules_get_the_same_verdict_from_both_simulators(data: st.Dat
 
 @max_examples(60)
 @given(st.data())
-def test_random_schedules_under_faults_lose_the_same_units_in_both_simulators(
+def test_random_schedules_under_faults_get_the_same_verdict_from_both_simulators(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2"))
@@ -122,7 +122,7 @@ def test_random_schedules_under_faults_lose_the_same_units_in_both_simulators(
 
 
 @given(st.data())
-def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulators(
+def test_changed_schedules_under_faults_get_the_same_verdict_from_both_simulators(
     data: st.DataObject,
 ) -> None:
     """Under faults, invalid addresses and conflicts are violations, but missing units are not."""
@@ -131,8 +131,10 @@ def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulator
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
-def test_random_schedules_include_valid_and_invalid_schedules(collective: str, ports: str) -> None:
-    """Tests with random schedules must see both verdicts for every collective and port model."""
+def test_the_generator_of_random_schedules_returns_valid_and_invalid_schedules(
+    collective: str, ports: str
+) -> None:
+    """The tests need schedules of both kinds for every collective and port model."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):
@@ -160,7 +162,7 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
 
 @max_examples(40)
 @given(st.data())
-def test_results_do_not_depend_on_how_arrival_times_are_stored(
+def test_simulation_results_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(
@@ -185,7 +187,7 @@ def test_results_do_not_depend_on_how_arrival_times_are_stored(
 
 @max_examples(40)
 @given(st.data())
-def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
+def test_simulation_results_under_faults_do_not_depend_on_how_arrival_times_are_stored(
     data: st.DataObject,
 ) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
@@ -204,10 +206,10 @@ def test_under_faults_results_do_not_depend_on_how_arrival_times_are_stored(
     ("collective", "symmetric"),
     [*product(COLLECTIVES, [False]), *product(MULTI_SOURCE, [True])],
 )
-def test_the_batch_size_does_not_change_the_result(
+def test_the_number_of_rows_that_are_checked_together_does_not_change_the_simulation(
     collective: str, symmetric: bool, length: int
 ) -> None:
-    """A step is checked as a whole even if its rows exceed a batch."""
+    """Each step is checked as a whole, even if it has more rows than a batch."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -225,8 +227,8 @@ def test_the_batch_size_does_not_change_the_result(
             )
 
 
-def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> None:
-    """Rows of two trees bring the unit to one node, which forwards it in a third tree."""
+def test_a_unit_with_one_destination_may_take_two_paths_that_meet() -> None:
+    """Rows of two trees bring the unit to one node. A row of a third tree forwards it."""
     schedule = built(("S3", "scatter", "balanced", "all"))
     t = schedule.topology
     ring = [0]
@@ -257,8 +259,8 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
 
 
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
-def test_late_arrivals_are_not_mistaken_for_missing_arrivals(last: int) -> None:
-    """The last step determines the number of bytes in which an arrival step is stored."""
+def test_units_that_arrive_in_late_steps_are_not_mistaken_for_missing_units(last: int) -> None:
+    """The number of bytes per stored arrival step depends on the last step."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late = replace(schedule, step=schedule.step + (last - schedule.steps))
     run = simulate(late)
@@ -271,14 +273,14 @@ def test_late_arrivals_are_not_mistaken_for_missing_arrivals(last: int) -> None:
     assert assert_same_verdict(changed(late, leaf, port=0, step=last + 300)).missing == 1
 
 
-def test_step_numbers_that_are_too_large_are_refused() -> None:
+def test_schedules_with_too_large_step_numbers_are_refused() -> None:
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late: Any = schedule.step.astype(np.int64) + 10**13
     with refused("steps", exit_code=7):
         simulate(replace(schedule, step=late))
 
 
-def test_an_impossible_or_too_large_number_of_units_is_refused() -> None:
+def test_a_schedule_with_an_impossible_or_too_large_number_of_units_is_refused() -> None:
     for collective, algorithm in (
         ("allgather", "edge-disjoint"),
         ("scatter", "balanced"),
@@ -294,7 +296,7 @@ def test_an_impossible_or_too_large_number_of_units_is_refused() -> None:
             simulate(replace(schedule, units=24**2 * 10**12))
 
 
-def test_a_schedule_without_units_satisfies_the_postcondition() -> None:
+def test_a_schedule_without_units_is_complete() -> None:
     schedule = built(("S4", "scatter", "balanced", "all"))
     run = simulate(replace(kept(schedule, []), units=0))
     assert run.complete

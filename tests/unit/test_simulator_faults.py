@@ -1,4 +1,4 @@
-"""Faults: their notation, their first step, and the units that are still required."""
+"""Faults of nodes and links: their notation, their first step, and the units still required."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from support.meeting import refused
 from support.simulator_cases import assert_same_verdict, built, fault_sets
 
 
-def test_formatting_a_parsed_fault_gives_its_original_text() -> None:
+def test_a_fault_is_formatted_as_the_text_from_which_it_was_parsed() -> None:
     """A fault that begins in step 1 is written without its step."""
     for text, fault in {
         "21345": Fault("21345", 1),
@@ -70,7 +70,7 @@ def test_the_explorer_and_the_simulator_accept_the_same_fault_notation() -> None
 
 
 def test_an_invalid_first_step_of_a_fault_is_refused() -> None:
-    """The message does not repeat a step of thousands of digits."""
+    """A step of thousands of digits is not repeated in the message."""
     for step in (0, -1, True, 1.0, "1", None, 2**63 - 1):
         with refused(f", not {step!r}"):
             Fault("2134", step)  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def test_a_fault_at_a_rank_that_is_too_large_is_refused() -> None:
         simulate(plan, [Fault.parse(f"#{'9' * 5_000}")])
 
 
-def test_the_two_ends_of_a_link_may_be_given_as_a_list() -> None:
+def test_the_two_ends_of_a_dead_link_may_be_given_as_a_list() -> None:
     """JSON and TOML have lists, but no tuples."""
     assert Fault(["1234", "2134"]) == Fault(("1234", "2134"))  # type: ignore[arg-type]
 
@@ -163,7 +163,7 @@ def test_a_gather_with_a_dead_root_is_complete_and_has_a_remark() -> None:
     assert "nothing need be delivered" in remark
 
 
-def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
+def test_dead_nodes_and_links_other_than_the_root_add_no_remark_to_the_result() -> None:
     for name, algorithm in (
         ("broadcast", "greedy"),
         ("scatter", "balanced"),
@@ -186,10 +186,10 @@ def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")]
 )
-def test_units_of_dead_nodes_are_not_required(
+def test_the_units_of_dead_sources_are_not_required_and_a_remark_says_so(
     collective: str, algorithm: str, dead: list[Fault], subject: str, them: str
 ) -> None:
-    """With several sources, a remark says that the units of a dead node are not required."""
+    """The collectives have several sources."""
     schedule = build("S4", collective, algorithm)
     run = assert_same_verdict(schedule, [fault.on(schedule.topology) for fault in dead])
     assert run.remarks == (
@@ -200,7 +200,7 @@ def test_units_of_dead_nodes_are_not_required(
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
 
 
-def test_results_do_not_depend_on_the_integer_type_of_the_columns() -> None:
+def test_simulation_results_do_not_depend_on_the_integer_type_of_schedule_columns() -> None:
     """The results are compared with and without faults."""
     schedule = build("S4", "broadcast", "multiple", segments=2)
     faults: list[FaultLike] = [3, ("1234", "2134")]

@@ -1,4 +1,4 @@
-"""Symmetric schedules: the rows of one source, simulated as if expanded to all sources."""
+"""Symmetric schedules, which list the rows of one source: results as if expanded to all sources."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -41,7 +41,7 @@ SMALL = symmetric("S3", "S4", "S3,1", "S4,2", "S4,3", "S5,3")
 @pytest.mark.parametrize(
     "spec", ["S3", "S4,1", "S4,2", "S4,3", pytest.param("S4", marks=pytest.mark.slow)]
 )
-def test_the_schedule_of_another_source_expands_to_the_same_rows(spec: str) -> None:
+def test_a_symmetric_schedule_given_for_another_source_expands_to_the_same_rows(spec: str) -> None:
     for base in symmetric(spec):
         schedule, other = built(base), built(base, root=2)
         expansion = other.expand()
@@ -53,7 +53,13 @@ def test_the_schedule_of_another_source_expands_to_the_same_rows(spec: str) -> N
 
 
 @pytest.mark.parametrize("base", [*SMALL, *symmetric("S5")], ids=" ".join)
-def test_simulating_one_source_gives_the_same_results_as_simulating_all_sources(base: Base) -> None:
+def test_simulating_a_symmetric_schedule_gives_the_same_results_as_its_expansion(
+    base: Base,
+) -> None:
+    """A symmetric schedule lists the rows of one source.
+
+    The expansion has the rows of all sources.
+    """
     schedule = built(base)
     run = simulate(schedule)
     assert run.complete
@@ -63,7 +69,7 @@ def test_simulating_one_source_gives_the_same_results_as_simulating_all_sources(
 @pytest.mark.parametrize("base", [base for base in SMALL if base[0] != "S5,3"], ids=" ".join)
 @max_examples(6)
 @given(st.data())
-def test_mutated_symmetric_schedules_get_the_same_verdict_as_their_expansion(
+def test_changed_symmetric_schedules_get_the_same_verdict_as_their_expansion(
     base: Base, data: st.DataObject
 ) -> None:
     schedule = data.draw(mutated(built(base)))
@@ -91,10 +97,10 @@ def test_random_symmetric_schedules_get_the_same_verdict_as_their_expansion(
         ("receiver", 12, "the receiver is not across that port"),
     ],
 )
-def test_a_schedule_with_an_invalid_row_is_neither_expanded_nor_timed_nor_exported(
+def test_a_symmetric_schedule_with_an_invalid_row_is_not_expanded_timed_or_exported(
     column: str, value: int, problem: str
 ) -> None:
-    """Translation on S4,2 computes ports again, so it would repair a wrong port."""
+    """Otherwise, translating the rows to other sources would correct a wrong port unnoticed."""
     schedule = changed(built(("S4,2", "allgather", "nk-multiple", "all")), 3, **{column: value})
     assert simulate(schedule).violation is not None
     uses: list[Callable[[], object]] = [
@@ -108,14 +114,14 @@ def test_a_schedule_with_an_invalid_row_is_neither_expanded_nor_timed_nor_export
             use()
 
 
-def test_a_row_between_nodes_that_do_not_exist_is_not_expanded() -> None:
+def test_a_symmetric_schedule_with_nodes_that_do_not_exist_is_not_expanded() -> None:
     schedule = built(("S4,2", "allgather", "nk-multiple", "all"))
     for rank in (-1, 0):
         with refused("does not exist", exit_code=6):
             changed(schedule, 3, sender=-1, receiver=rank).expand()
 
 
-def test_a_schedule_with_an_impossible_number_of_units_is_not_expanded() -> None:
+def test_a_symmetric_schedule_with_an_impossible_number_of_units_is_not_expanded() -> None:
     with refused("cannot have 25 units"):
         replace(built(("S4", "alltoall", "exact", "all")), units=25).expand()
     with refused("units for all 12 sources", exit_code=7):
@@ -123,7 +129,9 @@ def test_a_schedule_with_an_impossible_number_of_units_is_not_expanded() -> None
 
 
 @given(st.data())
-def test_symmetric_schedules_are_expanded_under_faults(data: st.DataObject) -> None:
+def test_under_faults_a_symmetric_schedule_gives_the_same_results_as_its_expansion(
+    data: st.DataObject,
+) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2", symmetric=True))
     faults = data.draw(fault_sets(schedule.topology, 7))
     symmetric_run, all_of_them = simulate(schedule, faults), simulate(schedule.expand(), faults)
@@ -132,7 +140,7 @@ def test_symmetric_schedules_are_expanded_under_faults(data: st.DataObject) -> N
     assert symmetric_run.remarks == all_of_them.remarks
 
 
-def test_in_a_symmetric_schedule_two_rows_of_a_step_over_one_port_conflict() -> None:
+def test_in_a_symmetric_schedule_two_rows_of_one_step_over_the_same_port_are_a_violation() -> None:
     """Lemma 7 of Fragopoulou & Akl 1996 requires different ports.
 
     The rows of one source alone do not conflict.
@@ -158,8 +166,8 @@ def test_in_a_symmetric_schedule_two_rows_of_a_step_over_one_port_conflict() -> 
     assert packets.largest_packet == 2
 
 
-def test_undelivered_units_are_named_for_one_source_and_counted_for_all_sources() -> None:
-    """The named units are those in the rows of the schedule's source."""
+def test_undelivered_units_are_named_for_one_source_but_counted_for_all_sources() -> None:
+    """The named units are those whose rows the symmetric schedule lists."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     last = len(schedule) - 1
     run = simulate(kept(schedule, range(last)))
@@ -169,7 +177,7 @@ def test_undelivered_units_are_named_for_one_source_and_counted_for_all_sources(
     assert run.missing == 24
 
 
-def test_an_expansion_beyond_memory_is_refused_only_if_it_is_needed() -> None:
+def test_a_symmetric_schedule_too_large_to_expand_is_refused_only_if_it_must_be_expanded() -> None:
     """On S_8 one source suffices, but under a fault all 40 320 sources must be simulated."""
     schedule = build("S8", "alltoall", "exact")
     assert simulate(schedule).complete

@@ -1,4 +1,4 @@
-"""Publishing a static site without a running server: file names, and replacing an old site."""
+"""Publishing a static site without a running server: names of files, and replacing a site."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
 
 
-def test_names_get_distinct_file_names_of_safe_characters_and_limited_length() -> None:
+def test_artifact_names_give_distinct_file_names_of_safe_characters_and_limited_length() -> None:
     names = [file_name(name) for name in NAMES]
     assert len({name.casefold() for name in names}) == len(NAMES)
     for name in names:
@@ -52,24 +52,26 @@ def test_names_get_distinct_file_names_of_safe_characters_and_limited_length() -
         ("/api/v1/records/a%3AS4/witness/parent_port", "records/a~S4/witness/parent_port.npy"),
     ],
 )
-def test_urls_are_mapped_to_file_names(url: str, file: str) -> None:
+def test_urls_of_pages_and_resources_are_mapped_to_file_names_of_the_static_site(
+    url: str, file: str
+) -> None:
     assert file_of(url) == file
 
 
-def test_different_query_parameters_give_different_file_names() -> None:
+def test_urls_with_different_query_parameters_give_different_file_names() -> None:
     urls = ("/compare?name=a&name=b", "/compare?name=b&name=a", "/compare?name=a%2Cb")
     assert len({file_of(url) for url in urls}) == 3
 
 
-def test_a_new_site_replaces_the_earlier_one(site: Path) -> None:
+def test_a_new_static_site_replaces_the_earlier_site(site: Path) -> None:
     assert read_manifest(site) == OLD.keys()
     write_site(site, {"index.html": b"new"})
     assert contents(site) == {"index.html": "new"}
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
-    """A limit on the file size has the same effect as a full disk."""
+def test_if_the_disk_is_full_the_earlier_static_site_is_kept(site: Path) -> None:
+    """The test limits the size of files, which has the same effect as a full disk."""
     before = contents(site)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
@@ -82,7 +84,9 @@ def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_path: Path) -> None:
+def test_a_site_is_not_published_in_a_folder_with_files_that_starcast_did_not_write(
+    site: Path, tmp_path: Path
+) -> None:
     (site / "claims" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"did not write, such as claims/notes\.txt"):
         read_manifest(site)
@@ -97,7 +101,7 @@ def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_p
         read_manifest(mine / MANIFEST)
 
 
-def test_a_site_can_be_published_again_after_one_of_its_files_was_deleted(
+def test_a_static_site_can_be_published_again_after_one_of_its_files_was_deleted(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (site / "claims" / "TS.L5.html").unlink()
@@ -110,7 +114,7 @@ def test_a_site_can_be_published_again_after_one_of_its_files_was_deleted(
     ("ids", "message"),
     [("X4", "unknown topology 'X4'"), ("S4:none", "none"), ("S9", "362,880 nodes")],
 )
-def test_a_named_artifact_that_cannot_be_published_is_an_error(
+def test_publishing_an_artifact_that_does_not_exist_or_is_too_large_is_an_error(
     tmp_path: Path, ids: str, message: str
 ) -> None:
     settings = Settings.load(home=tmp_path / "home")
@@ -119,7 +123,7 @@ def test_a_named_artifact_that_cannot_be_published_is_an_error(
     assert not (tmp_path / "site").exists()
 
 
-def test_the_free_disk_space_is_checked_before_pages_are_rendered(
+def test_the_free_disk_space_is_checked_before_the_pages_of_a_site_are_rendered(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(site)
@@ -140,7 +144,7 @@ class Stopping(Recorder):
             raise KeyboardInterrupt
 
 
-def test_progress_lines_count_the_rendered_and_the_known_pages(tmp_path: Path) -> None:
+def test_progress_messages_count_the_rendered_pages_and_all_known_pages(tmp_path: Path) -> None:
     reporter = Stopping()
     with (
         Site(Settings.load(home=tmp_path), has_stores=False) as opened,
@@ -153,7 +157,7 @@ def test_progress_lines_count_the_rendered_and_the_known_pages(tmp_path: Path) -
     assert all(rendered <= known for rendered, known in counts)
 
 
-def test_a_server_named_in_the_settings_must_be_running(tmp_path: Path) -> None:
+def test_publishing_fails_if_a_server_named_in_the_settings_is_not_running(tmp_path: Path) -> None:
     settings = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
     with pytest.raises(UnavailableError):
         Publishing(settings).publish(tmp_path / "site")

@@ -9,7 +9,7 @@ from starcast.trees import forest
 from support.meeting import refused
 
 
-def test_the_mean_distance_of_a_star_follows_the_formula_of_akers_and_krishnamurthy() -> None:
+def test_the_mean_distance_of_a_star_graph_follows_the_formula_of_akers_and_krishnamurthy() -> None:
     """The authors' mean, n - 4 + 2/n + H_n, includes the root.
 
     The mean of starcast excludes the root.
@@ -43,12 +43,15 @@ def test_a_forest_takes_one_byte_per_node_and_tree_plus_working_arrays() -> None
 
 
 @pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
-def test_arrays_over_all_nodes_are_refused_if_they_exceed_memory(
+def test_arrays_with_an_entry_per_node_are_refused_if_they_exceed_memory(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Distances take one byte per node, and neighbours take more. Queries of single nodes work."""
+    """Distances take one byte per node, and neighbours take more.
+
+    Functions for single nodes need no such arrays.
+    """
     t = topology(spec)
-    t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
+    t.neighbours(2, [0])  # fills a cache, so that only the arrays below need memory
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
         with refused(f"of {spec}", "not enough memory", exit_code=7):

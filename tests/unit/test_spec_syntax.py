@@ -1,4 +1,4 @@
-"""The syntax of construction names with arguments."""
+"""The syntax of constructions with arguments, such as `dimension-change(base=greedy,i=2)`."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_9
 
 
 @given(WORDS, ARGUMENTS)
-def test_parsing_a_formatted_construction_gives_its_name_and_arguments(
+def test_parsing_a_formatted_construction_gives_the_same_name_and_arguments(
     name: str, arguments: dict[str, str | int]
 ) -> None:
     assert parse_spec(format_spec(name, arguments)) == (name, arguments)
@@ -27,7 +27,7 @@ def test_parsing_a_formatted_construction_gives_its_name_and_arguments(
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
-def test_a_list_is_split_only_at_commas_between_constructions(
+def test_a_list_of_constructions_is_split_only_at_commas_outside_parentheses(
     pairs: list[tuple[str, dict[str, str | int]]],
 ) -> None:
     assert [
@@ -35,7 +35,7 @@ def test_a_list_is_split_only_at_commas_between_constructions(
     ] == pairs
 
 
-def test_arguments_are_formatted_in_alphabetical_order() -> None:
+def test_the_arguments_of_a_construction_are_formatted_in_alphabetical_order() -> None:
     assert (
         format_spec("dimension-change", {"base": "greedy", "i": 2})
         == "dimension-change(base=greedy,i=2)"
@@ -71,7 +71,7 @@ def test_malformed_constructions_are_refused() -> None:
         assert caught.value.hint
 
 
-def test_empty_items_of_a_list_are_ignored() -> None:
+def test_empty_items_in_a_list_of_constructions_are_ignored() -> None:
     assert split_specs(" , greedy,, label-change(base=greedy) ,") == [
         "greedy",
         "label-change(base=greedy)",

@@ -1,4 +1,4 @@
-"""Switches, which forward but own no messages: verdicts, times, units, bounds and families."""
+"""Networks with switches, which forward messages but own none: verdicts, times and bounds."""
 
 from fractions import Fraction
 from itertools import product
@@ -73,9 +73,10 @@ SPEC = switched().spec
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", ALONG_TREES)
 @pytest.mark.parametrize("root", range(7))
-def test_schedules_along_trees_are_complete_and_omit_idle_switches(
+def test_schedules_along_trees_of_a_network_with_switches_are_complete(
     collective: Collective, ports: Ports, root: int
 ) -> None:
+    """A switch that is a leaf of the network neither sends nor receives."""
     built = schedule(switched(), collective, TREE, ports=ports, root=root)
     assert assert_same_verdict(built).complete
     assert not {11} & {*built.sender.tolist(), *built.receiver.tolist()}  # s4
@@ -86,8 +87,10 @@ def test_schedules_along_trees_are_complete_and_omit_idle_switches(
 
 @given(st.data())
 @max_examples(150)
-def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
-    """The schedules are random, and some are changed; the faults are nodes, links and switches."""
+def test_on_a_network_with_switches_random_schedules_get_the_verdict_of_the_oracle(
+    data: st.DataObject,
+) -> None:
+    """The oracle is a second simulator. Some schedules are changed. Faults can be at switches."""
     given = data.draw(random_schedules(SPEC, symmetric=False))
     if len(given) and data.draw(st.booleans()):
         given = mutate(data.draw, given, data.draw(st.sampled_from(MUTATIONS)))
@@ -97,9 +100,10 @@ def test_verdicts_equal_those_of_the_oracle(data: st.DataObject) -> None:
 
 @given(st.data(), st.sampled_from(ALONG_TREES), st.sampled_from(PORTS))
 @max_examples(150)
-def test_mutated_schedules_get_the_verdict_of_the_oracle(
+def test_on_a_network_with_switches_changed_schedules_get_the_verdict_of_the_oracle(
     data: st.DataObject, collective: Collective, ports: Ports
 ) -> None:
+    """The oracle is a second simulator."""
     root = data.draw(st.integers(0, 6))
     built = schedule(switched(), collective, TREE, ports=ports, root=root)
     for _ in range(data.draw(st.integers(1, 2))):
@@ -109,7 +113,7 @@ def test_mutated_schedules_get_the_verdict_of_the_oracle(
 
 @given(st.data(), st.sampled_from(EXECUTION_MODELS))
 @max_examples(80)
-def test_times_equal_those_of_the_event_simulation(
+def test_on_a_network_with_switches_times_equal_those_of_an_event_simulation(
     data: st.DataObject, execution: ExecutionModel
 ) -> None:
     judged = data.draw(random_schedules(SPEC, symmetric=False))
@@ -120,7 +124,7 @@ def test_times_equal_those_of_the_event_simulation(
 @pytest.mark.parametrize("execution", EXECUTION_MODELS)
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", ALONG_TREES)
-def test_times_along_trees_equal_those_of_the_event_simulation(
+def test_on_a_network_with_switches_times_along_trees_equal_those_of_an_event_simulation(
     collective: Collective, ports: Ports, execution: ExecutionModel
 ) -> None:
     judged = schedule(switched(), collective, TREE, ports=ports, root=2)
@@ -134,10 +138,10 @@ def rows_of_hub(collective: Collective, ports: Ports, **values: list[int]) -> st
 
 @pytest.mark.parametrize("ports", PORTS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_in_greedy_schedules_every_switch_forwards_the_units_that_it_receives(
+def test_in_greedy_schedules_no_switch_receives_a_unit_that_it_does_not_forward(
     collective: Collective, ports: Ports
 ) -> None:
-    """In reductions, a switch sends only units that it receives. The leaf switch s4 stays idle."""
+    """In reductions, the direction is reversed: a switch sends only units that it receives."""
     for network in (switched(), hub(5), starcast.topology("FT4")):
         built = schedule(network, collective, "greedy", ports=ports, messages=2, seed=1)
         result = simulate(built)
@@ -160,7 +164,7 @@ def test_the_algorithm_ring_is_refused_on_networks_with_switches() -> None:
         schedule(cycle, "allgather", "ring")
 
 
-def test_the_one_port_model_does_not_limit_switches() -> None:
+def test_in_the_one_port_model_a_switch_may_send_and_receive_several_messages_in_a_step() -> None:
     network = hub(3)
     port = [network.ports_between(3, end)[0] for end in range(3)]
     built = rows_of_hub(
@@ -180,7 +184,7 @@ def test_the_one_port_model_does_not_limit_switches() -> None:
     assert simulate(both).complete  # the hub receives from 1 and sends to 2 in step 3
 
 
-def test_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
+def test_in_a_reduction_a_switch_contributes_nothing_and_cannot_send_an_empty_sum() -> None:
     network = hub(3)
     port = [network.ports_between(3, end)[0] for end in range(3)]
     empty = rows_of_hub("reduce", "all", step=[1], sender=[3], port=port[:1], unit=[0], combine=[1])
@@ -243,7 +247,7 @@ def test_the_doubling_bound_does_not_hold_for_broadcasts_through_a_switch() -> N
     assert lower_bound(hub(8), "allreduce", "all", Fraction(6), machine).bytes == 6
 
 
-def test_the_vector_of_an_allreduce_is_split_among_endpoints() -> None:
+def test_the_vector_of_an_allreduce_is_split_among_endpoints_and_not_among_switches() -> None:
     """The hub has two endpoints, so with M = 3 a unit is a sixth of the vector of 12 bytes."""
     machine = Machine(Fraction(100), Fraction(1))
     table = build_table(CostProblem(hub(2), "allreduce", "all", Fraction(12), machine, messages=3))
@@ -293,13 +297,13 @@ def test_networks_without_two_connected_endpoints_or_with_unknown_switches_are_r
         starcast.network([("a", "b"), ("b", "c")], name="n", switches=["x"])
 
 
-def test_drawn_faults_can_be_switches_but_not_the_root() -> None:
+def test_randomly_drawn_faults_can_be_switches_but_not_the_root() -> None:
     drawn = {fault for seed in range(60) for fault in resolve_faults(switched(), "1 node", seed)}
     assert drawn == {*switched().labels().tolist()[1:]}
 
 
 @pytest.mark.parametrize("k", [2, 4, 6, 8])
-def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
+def test_fat_trees_have_the_sizes_and_distances_stated_by_al_fares_et_al(k: int) -> None:
     """Section 2.1 of Al-Fares et al. 2008 states k^3/4 hosts and 5k^2/4 switches of k ports.
 
     Hosts of different pods are joined by (k/2)^2 shortest paths.
@@ -315,7 +319,7 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
     graph = graph_of(tree)
     paths = list(nx.all_shortest_paths(graph, 0, hosts - 1))
     assert len(paths) == half**2
-    # Full bisection bandwidth: the maximum flow between the two halves is one unit per host.
+    # Full bisection bandwidth: the maximum flow between two halves of the hosts is a unit per host.
     nx.set_edge_attributes(graph, 1, "capacity")
     ends = [(("from", 0), range(hosts // 2)), (("to", 0), range(hosts // 2, hosts))]
     for terminal, part in ends:
@@ -324,7 +328,7 @@ def test_fat_trees_have_the_sizes_and_distances_of_the_paper(k: int) -> None:
 
 
 @pytest.mark.parametrize(("h", "hosts"), [(1, 1), (2, 2), (2, 5), (3, 3)])
-def test_dragonflies_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
+def test_dragonfly_networks_have_the_given_number_of_hosts_per_router(h: int, hosts: int) -> None:
     """Each group has ``a`` routers, and each router has p hosts and h links to other groups.
 
     In total there are a p (a h + 1) hosts: 72 for a = 4, p = h = 2 (Kim et al. 2008, Figure 5).
@@ -356,7 +360,7 @@ def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> Non
         topology(spec)
 
 
-def test_the_attribute_switch_must_be_a_truth_value() -> None:
+def test_the_node_attribute_switch_must_be_a_truth_value() -> None:
     graph = nx.Graph([("a", "hub"), ("b", "hub")])
     for value in (True, 1, 1.0, "Yes", " TRUE"):
         graph.add_node("hub", switch=value)
@@ -380,7 +384,7 @@ def test_exported_network_files_preserve_switches(tmp_path: Path, to: TopologyFo
 
 
 @pytest.mark.parametrize("collective", ALONG_TREES)
-def test_a_schedule_with_switches_is_exported_completely_or_refused(
+def test_the_export_of_a_schedule_with_switches_is_complete_or_refused(
     tmp_path: Path, collective: Collective
 ) -> None:
     built = schedule(switched(), collective, TREE)
@@ -394,7 +398,7 @@ def test_a_schedule_with_switches_is_exported_completely_or_refused(
         export(schedule(switched(), collective, TREE, ports="one"), tmp_path / "one.goal", "goal")
 
 
-def test_descriptions_and_drawings_distinguish_switches_from_endpoints() -> None:
+def test_descriptions_and_drawings_of_topologies_distinguish_switches_from_endpoints() -> None:
     assert describe_topology(switched())["endpoints"] == 7
     picture = draw_topology(topology("FT4"))
     assert "squares are switches, which only forward" in picture
@@ -402,7 +406,7 @@ def test_descriptions_and_drawings_distinguish_switches_from_endpoints() -> None
     assert "squares" not in draw_topology(topology("Mesh3x4"))
 
 
-def test_endpoints_are_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
+def test_endpoints_are_drawn_darkest_at_the_end_of_an_allreduce_through_a_switch() -> None:
     built = schedule(hub(3), "allreduce", "greedy")
     boxes = Picture(draw_steps(built, [built.steps])).root.iter(f"{SVG}rect")
     shades = [float(box.get("fill-opacity", 0)) for box in boxes if box.get("fill") == ACCENT]

@@ -1,4 +1,4 @@
-"""Tables: access, conversions, and their display in notebooks and interpreters."""
+"""The class `Table`: access to rows, conversions, and display in notebooks and interpreters."""
 
 import json
 import math
@@ -37,20 +37,20 @@ def test_a_table_is_a_sequence_of_rows_with_named_columns(table: Table) -> None:
     assert table.select("levels", "name")[1] == {"levels": [], "name": "c"}
 
 
-def test_an_unknown_column_is_refused_with_a_suggestion(table: Table) -> None:
+def test_the_error_for_an_unknown_table_column_suggests_a_similar_name(table: Table) -> None:
     with pytest.raises(InputError, match="no column 'tme'") as refusal:
         table["tme"]
     assert "did you mean 'time'?" in refusal.value.hint
 
 
-def test_json_contains_plain_numbers_lists_and_null(table: Table) -> None:
+def test_a_table_in_json_contains_plain_numbers_lists_and_null(table: Table) -> None:
     assert json.loads(table.to_json()) == [
         {"name": "a<b", "time": 3.5, "levels": [1, 3]},
         {"name": "c", "time": None, "levels": []},
     ]
 
 
-def test_numbers_that_json_cannot_represent_become_null(
+def test_nan_and_infinity_in_a_table_become_null_in_json(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows: list[dict[str, Any]] = [{"x": math.nan, "y": [np.float64("-inf"), Fraction(1, 2), "é"]}]
@@ -60,7 +60,7 @@ def test_numbers_that_json_cannot_represent_become_null(
     assert json.loads(printed) == [{"x": None, "y": [None, 0.5, "é"]}]
 
 
-def test_data_frames_have_the_rows_as_plain_values(table: Table) -> None:
+def test_a_table_is_converted_to_data_frames_of_polars_and_pandas(table: Table) -> None:
     expected = {"name": ["a<b", "c"], "time": [3.5, None], "levels": [[1, 3], []]}
     assert table.to_polars().to_dict(as_series=False) == expected
     assert isinstance(table.to_polars(), pl.DataFrame)
@@ -71,7 +71,7 @@ def test_data_frames_have_the_rows_as_plain_values(table: Table) -> None:
     assert frame["time"].isna().tolist() == [False, True]
 
 
-def test_columns_of_mixed_values_become_text_in_polars() -> None:
+def test_table_columns_with_values_of_different_types_become_text_in_polars() -> None:
     values = properties(
         {"path": Path("/tmp"), "method": LoadMethod.BOLT, "count": 3, "when": datetime.now(UTC)}
     )
@@ -80,7 +80,7 @@ def test_columns_of_mixed_values_become_text_in_polars() -> None:
 
 
 @pytest.mark.parametrize("others", [[], [2.5], [None, 1]])
-def test_huge_integers_become_floats_in_polars(others: list[float | None]) -> None:
+def test_integers_that_are_too_large_for_polars_become_floats(others: list[float | None]) -> None:
     times: list[float | None] = [4 * 10**60, -(2**127), *others]
     assert Table.of([{"time": time} for time in times], ["time"]).to_polars()["time"].to_list() == [
         4e60, -(2.0**127), *others,
@@ -113,7 +113,7 @@ def test_an_html_table_escapes_text_and_shows_the_note(table: Table) -> None:
     assert page.count("<tr>") == 3
 
 
-def test_notebooks_show_the_first_rows_and_the_number_of_rows() -> None:
+def test_notebooks_show_the_first_rows_of_a_long_table_and_the_number_of_rows() -> None:
     long = Table.of(({"n": n} for n in range(1_000)), ["n"])
     page = long._repr_html_()
     assert page.count("<tr>") == MAX_SHOWN + 1
@@ -122,13 +122,13 @@ def test_notebooks_show_the_first_rows_and_the_number_of_rows() -> None:
     assert str(long).count("\n") == MAX_SHOWN + 1
 
 
-def test_columns_are_aligned_in_text() -> None:
+def test_columns_of_a_table_are_aligned_in_text() -> None:
     rows = [{"name": "a", "n": 10}, {"name": "bcd", "n": 9}]
     assert str(Table.of(rows, ["name", "n"])) == "name   n\na     10\nbcd    9"
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_the_error_for_a_missing_library_says_what_to_install(
+def test_the_error_for_a_missing_data_frame_library_says_what_to_install(
     library: str, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)

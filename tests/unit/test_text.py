@@ -16,7 +16,7 @@ from starcast.support.text import (
 )
 
 
-def test_a_noun_is_singular_only_after_the_number_1() -> None:
+def test_in_messages_a_noun_is_singular_only_after_the_number_1() -> None:
     for number, words, expected in [
         (0, ("run",), "0 runs"),
         (1, ("run",), "1 run"),
@@ -33,7 +33,7 @@ def test_a_noun_is_singular_only_after_the_number_1() -> None:
     ("value", "text"),
     [(999.4, "999"), (999.5, "1000"), (-999.6, "-1000"), (1000.4, "1000"), (12.345, "12.3")],
 )
-def test_a_number_is_shown_without_an_exponent(value: float, text: str) -> None:
+def test_a_number_in_a_message_is_shown_without_an_exponent(value: float, text: str) -> None:
     assert format_value(value) == text
 
 
@@ -48,7 +48,7 @@ def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_symbol(
         assert as_sentence(text) == expected
 
 
-def test_the_description_of_an_activity_states_its_start_and_duration() -> None:
+def test_a_message_about_another_process_states_the_start_and_duration_of_its_activity() -> None:
     """Start and duration are omitted if the duration is unknown."""
     assert describe_activity("dropping S10", None) == "another process is dropping S10"
     before = datetime.now().astimezone() - timedelta(seconds=150)
@@ -62,15 +62,15 @@ def test_the_description_of_an_activity_states_its_start_and_duration() -> None:
     assert describe_activity("dropping S10", -0.0004).endswith("for 0 s")
 
 
-def test_a_column_is_numeric_if_it_has_numbers_and_nothing_else() -> None:
-    """Empty columns and Boolean values are aligned like text, in every format."""
+def test_a_column_is_aligned_as_numeric_if_it_contains_numbers_and_nothing_else() -> None:
+    """Missing values are permitted. Empty columns and Boolean values are aligned like text."""
     for values in ([1], [1.5, None], [Fraction(1, 3), 2]):
         assert is_numeric(values)
     for other in ([], [None], [True, False], [1, True], [1, "2"]):
         assert not is_numeric(other)
 
 
-def test_the_article_before_a_vowel_is_an() -> None:
+def test_the_indefinite_article_before_a_vowel_is_an() -> None:
     assert [with_article(noun) for noun in ("broadcast", "allreduce", "Alltoall")] == [
         "a broadcast",
         "an allreduce",
@@ -78,5 +78,5 @@ def test_the_article_before_a_vowel_is_an() -> None:
     ]
 
 
-def test_a_name_with_a_similar_beginning_is_suggested() -> None:
+def test_the_suggestion_for_an_unknown_name_is_a_name_with_a_similar_beginning() -> None:
     assert did_you_mean("cite", ["key", "citation", "title"]) == "did you mean 'citation'? "

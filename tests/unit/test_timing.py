@@ -1,4 +1,4 @@
-"""Exact times of both execution models, compared with an event-by-event simulation."""
+"""The exact times that `timing` computes in both execution models, compared with a simulation."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -39,12 +39,12 @@ MACHINES = (
         for spec in sorted(SMALL, key="S3".__ne__)
     ],
 )
-def test_times_of_all_algorithms_equal_those_of_the_event_simulation(
+def test_the_times_of_all_algorithms_equal_those_of_an_event_simulation(
     spec: str,
 ) -> None:
-    """Synchronous times also equal the simulated costs.
+    """Synchronous times equal the costs that the simulator reports.
 
-    Asynchronous times are never greater than synchronous times.
+    Asynchronous times are never larger than synchronous times.
     """
     for base in bases(spec):
         assert_times(base)
@@ -88,7 +88,7 @@ def build(words: str, **arguments: Any) -> Schedule:
     ],
 )
 @pytest.mark.parametrize("machine", MACHINES[::2])
-def test_times_with_segments_messages_or_copies_equal_those_of_the_event_simulation(
+def test_times_with_segments_messages_or_copies_equal_those_of_an_event_simulation(
     words: str, arguments: dict[str, Any], machine: Numbers, execution: ExecutionModel
 ) -> None:
     assert_same_times(build(words, **arguments), execution, machine)
@@ -97,7 +97,7 @@ def test_times_with_segments_messages_or_copies_equal_those_of_the_event_simulat
 @BOTH
 @given(data=st.data())
 @max_examples(60)
-def test_times_under_faults_equal_those_of_the_event_simulation(
+def test_times_of_schedules_under_faults_equal_those_of_an_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
     small = [base for base in BASES if base[0] in ("S3", "S4", "S3,1", "Q2")]
@@ -109,8 +109,10 @@ def test_times_under_faults_equal_those_of_the_event_simulation(
 
 @given(data=st.data())
 @max_examples(60)
-def test_executing_several_steps_together_does_not_change_the_times(data: st.DataObject) -> None:
-    """The test varies the batch size, which determines how many steps are executed together."""
+def test_executing_several_steps_together_does_not_change_the_computed_times(
+    data: st.DataObject,
+) -> None:
+    """The batch size, which the test varies, determines how many steps are executed together."""
     judged = built(data.draw(st.sampled_from(BASES)))
     expected = timing(judged, execution="asynchronous")
     with pytest.MonkeyPatch.context() as patch:
@@ -142,7 +144,7 @@ def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters:
 
 
 @pytest.mark.parametrize("batch", [1, 2**16])
-def test_a_delivery_in_a_later_step_can_arrive_earlier(
+def test_in_asynchronous_execution_a_unit_sent_in_a_later_step_can_arrive_earlier(
     batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Node 110 gets unit 0 in steps 3 and 5. The first delivery waits for a large packet."""
@@ -163,8 +165,8 @@ def test_a_delivery_in_a_later_step_can_arrive_earlier(
     assert timing(judged, 1, 1, 1).time == 10 + 4 * 2
 
 
-def test_a_source_can_resend_a_unit_before_the_unit_returns() -> None:
-    """The rows send the unit back in step 2, but the source need not wait for it."""
+def test_in_asynchronous_execution_a_source_does_not_wait_for_a_unit_that_returns_to_it() -> None:
+    """The source sends the unit in steps 1 and 3. Another node sends it back in step 2."""
     rows = [(1, "000", 1, 0), (2, "100", 1, 0), (3, "000", 2, 0)]
     judged = _rows("Q3", 8, *rows, collective="scatter")
     assert assert_same_times(judged, "asynchronous", (1, 1, 1)).time == 2 * 2
@@ -173,10 +175,10 @@ def test_a_source_can_resend_a_unit_before_the_unit_returns() -> None:
 @BOTH
 @given(data=st.data())
 @max_examples(40)
-def test_times_with_gaps_between_steps_equal_those_of_the_event_simulation(
+def test_times_of_schedules_with_gaps_between_steps_equal_those_of_an_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
-    """The gaps arise because rows are moved to later steps."""
+    """The test moves rows of a schedule to later steps."""
     base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
     judged = built(base)
     delay = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=judged.steps)))[: judged.steps]
@@ -210,7 +212,7 @@ def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> Non
         ("S4 allreduce ring", {"messages": 2, "ports": "one"}, 92 * 164, 92 * 164),
     ],
 )
-def test_times_equal_those_recorded_from_independent_simulators(
+def test_computed_times_equal_times_recorded_from_independent_simulators(
     words: str, arguments: dict[str, Any], synchronous: int, asynchronous: int
 ) -> None:
     judged = build(words, **arguments)
@@ -222,8 +224,10 @@ def test_times_equal_those_recorded_from_independent_simulators(
 
 
 @BOTH
-def test_times_that_do_not_fit_into_int64_are_exact(execution: ExecutionModel) -> None:
-    """Times are multiples of a tick. Times that do not fit into int64 are Python integers."""
+def test_computed_times_are_exact_even_if_they_do_not_fit_into_int64(
+    execution: ExecutionModel,
+) -> None:
+    """Times are multiples of a tick. Multiples that do not fit into int64 are Python integers."""
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)
     assert huge.time == timing(judged, execution=execution).time * 10**30
@@ -233,14 +237,14 @@ def test_times_that_do_not_fit_into_int64_are_exact(execution: ExecutionModel) -
     assert found.arrivals.dtype == object
 
 
-def test_floats_and_decimals_are_converted_exactly() -> None:
+def test_machine_parameters_given_as_floats_or_decimals_are_converted_exactly() -> None:
     judged = schedule("S3", "broadcast", "greedy")
     assert timing(judged, 1, Decimal("0.1"), 0).time == Fraction(judged.steps, 10)
     assert timing(judged, 1, 0.1, 0).time == judged.steps * Fraction(0.1)
     assert timing(judged, np.int64(64), 0.5, 0).time == Fraction(judged.steps, 2)
 
 
-def test_integral_times_are_returned_as_integers() -> None:
+def test_times_without_a_fractional_part_are_returned_as_integers() -> None:
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     found = timing(judged, Fraction(1, 2), 2, 2, execution="asynchronous")
     assert isinstance(found.time, int)
@@ -248,7 +252,7 @@ def test_integral_times_are_returned_as_integers() -> None:
     assert found.link_busy.shape == (24, 3)
 
 
-def test_the_time_is_exact_even_if_it_is_larger_than_every_float() -> None:
+def test_the_computed_time_is_exact_even_if_it_is_larger_than_every_float() -> None:
     judged = schedule("S3", "broadcast", "greedy")
     for execution in ("synchronous", "asynchronous"):
         found = timing(judged, 10**400, Fraction(1, 3), 2, execution=execution)
@@ -269,7 +273,7 @@ def test_the_time_is_exact_even_if_it_is_larger_than_every_float() -> None:
         ({"faults": ["99"]}, "99", ""),
     ],
 )
-def test_invalid_input_is_refused_with_a_hint(
+def test_invalid_machine_parameters_or_faults_are_refused_by_the_function_timing(
     values: dict[str, Any], message: str, hint: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -278,7 +282,7 @@ def test_invalid_input_is_refused_with_a_hint(
     assert hint in caught.value.hint
 
 
-def test_an_invalid_schedule_has_no_time() -> None:
+def test_the_time_of_an_invalid_schedule_is_undefined() -> None:
     judged = schedule("S4", "broadcast", "greedy")
     spoilt = changed(judged, len(judged) - 1, step=1)
     with pytest.raises(
@@ -288,13 +292,13 @@ def test_an_invalid_schedule_has_no_time() -> None:
 
 
 def test_packets_without_duration_take_no_time() -> None:
-    """With T_s = T_c = 0 all times are 0."""
+    """With T_s = T_c = 0, all packets arrive at time 0."""
     found = timing(schedule("S4", "alltoall", "exact"), 1, 0, 0, execution="asynchronous")
     assert found.time == 0
     assert not found.arrivals.any()
 
 
-def test_a_reduction_along_two_trees_takes_the_same_time_if_it_is_expanded() -> None:
+def test_a_symmetric_allreduce_along_two_trees_takes_the_same_time_if_it_is_expanded() -> None:
     """At node 0, both trees complete the unit in step 3, but at different times.
 
     Translation changes the ranks of nodes, so the expanded rows are in a different order.

@@ -62,12 +62,12 @@ def roots_of(t: Topology) -> Iterator[int]:
 
 @pytest.mark.whole
 @small_specs
-def test_small_topologies_follow_their_definition(spec: str) -> None:
+def test_small_topologies_follow_their_mathematical_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
 
 @larger_specs
-def test_larger_topologies_follow_their_definition(spec: str) -> None:
+def test_larger_topologies_follow_their_mathematical_definition(spec: str) -> None:
     assert_follows_the_definition(topology(spec))
 
 
@@ -138,13 +138,13 @@ def assert_carries_ports(t: Topology, root: int) -> None:
 
 
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
-def test_translation_keeps_the_port_of_every_link_of_a_star(drawn: tuple[int, int]) -> None:
+def test_a_translation_of_a_star_graph_keeps_the_port_of_every_link(drawn: tuple[int, int]) -> None:
     n, root = drawn
     assert_carries_ports(topology(f"S{n}"), root)
 
 
-def test_translation_changes_some_residual_ports() -> None:
-    """If n-k = 1, the only residual port cannot change, so such sizes are not tested."""
+def test_translations_of_an_nk_star_change_some_residual_ports() -> None:
+    """With n - k = 1 there is only one residual port, so such sizes are not tested."""
     for n, k in [(4, 2), (5, 3), (6, 2), (6, 4)]:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)
@@ -163,7 +163,7 @@ def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None
     assert star.distance_profile() == same.distance_profile()
 
 
-def test_topologies_have_the_known_sizes_degrees_and_diameters() -> None:
+def test_topologies_have_known_sizes_degrees_and_diameters() -> None:
     known: dict[str, tuple[str, int, int | None, int, int]] = {
         f"S{n}": ("star", n, None, factorial(n), 3 * (n - 1) // 2) for n in range(2, 13)
     }
@@ -193,7 +193,7 @@ def test_an_unknown_topology_is_refused(spec: str) -> None:
         topology(spec)
 
 
-def test_the_error_for_an_invalid_size_states_the_range() -> None:
+def test_the_error_for_an_invalid_topology_size_states_the_valid_range() -> None:
     """The limit is 12! nodes, so that ranks fit into int32. S12,11 has as many nodes as S12."""
     ranges = {"S5,5": "1 to 4", "S36,2": "2 to 35", "S13,10": "1 to 9", "S35,6": "1 to 5"}
     for spec, words in {**ranges, "Q29": "1 to 28"}.items():
@@ -222,7 +222,7 @@ def large_topologies(draw: st.DrawFn) -> Topology:
 
 
 @given(large_topologies(), st.data())
-def test_single_nodes_of_large_topologies_follow_the_definition(
+def test_single_nodes_of_large_topologies_follow_their_mathematical_definition(
     t: Topology, data: st.DataObject
 ) -> None:
     rank, other = (data.draw(st.integers(0, t.nodes - 1)) for _ in range(2))
@@ -249,7 +249,9 @@ def test_the_labels_of_s12_use_the_letters_a_to_c_in_upper_or_lower_case() -> No
 @pytest.mark.parametrize(
     "spec", ["S8", "S7", "S9", "S9,5", "S9,8", "S10,4", "S20,3", "S35,3", "S35,1", "Q20"]
 )
-def test_neighbours_of_all_nodes_and_of_some_nodes_agree_on_large_topologies(spec: str) -> None:
+def test_on_large_topologies_neighbours_requested_for_all_and_for_some_nodes_agree(
+    spec: str,
+) -> None:
     t = topology(spec)
     some = np.random.default_rng(5).integers(0, t.nodes, 1000)
     for port in t.ports:
@@ -257,8 +259,10 @@ def test_neighbours_of_all_nodes_and_of_some_nodes_agree_on_large_topologies(spe
 
 
 @pytest.mark.parametrize("spec", ["S8", "S9", "S9,5", "S13,4", "S20,2", "S35,3", "Q12"])
-def test_every_node_has_a_neighbour_one_step_nearer_to_the_root(spec: str) -> None:
-    """Only the root has distance 0, and distances of neighbours differ by at most one."""
+def test_every_node_but_the_root_has_a_neighbour_that_is_one_link_nearer_to_the_root(
+    spec: str,
+) -> None:
+    """Only the root has distance 0. Distances of neighbours differ by at most one."""
     t = topology(spec)
     for root in (0, t.nodes - 1, int(np.random.default_rng(t.n).integers(t.nodes))):
         result = t.distances(root).astype(np.int64)
@@ -279,7 +283,7 @@ def test_distances_of_s10_follow_the_formula_of_akers_and_krishnamurthy() -> Non
 
 @pytest.mark.parametrize("spec", ["S12", "S13,9", "Q28"])
 def test_large_topologies_need_little_memory_before_an_array_is_requested(spec: str) -> None:
-    """Labels, ranks and some neighbours need no array over all nodes."""
+    """Functions for single nodes need no array with an entry per node."""
     tracemalloc.start()
     try:
         t = topology(spec)
@@ -294,7 +298,7 @@ def test_large_topologies_need_little_memory_before_an_array_is_requested(spec: 
     assert peak < 1_000_000
 
 
-def test_ranks_that_are_not_integers_and_invalid_node_types_are_refused() -> None:
+def test_ranks_that_are_not_integers_and_nodes_of_invalid_types_are_refused() -> None:
     for ranks in [[1.5], ["a"], [None]]:
         with refused("ranks must be integers"):
             topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Files with capacities, latencies and switches: read, scaled, written and refused."""
+"""Files of networks with capacities, latencies and switches: read, scaled, written and refused."""
 
 import json
 from pathlib import Path
@@ -61,7 +61,9 @@ SAME = {
 
 
 @pytest.mark.parametrize("file", SAME)
-def test_link_attributes_are_read_and_scaled(read: Any, file: str) -> None:
+def test_link_capacities_and_latencies_are_read_and_capacities_are_scaled(
+    read: Any, file: str
+) -> None:
     """The capacities (10, 40), (2.5, 10) Gbit/s and (0.25, 1) are all scaled to (1, 4)."""
     lines: list[str] = []
     made = read(SAME[file], file, reporter=ProgressLines(lines.append))
@@ -93,7 +95,9 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("file", WEIGHTS)
-def test_link_weights_are_used_only_on_request(read: Any, file: str) -> None:
+def test_link_weights_are_used_as_capacities_or_latencies_only_on_request(
+    read: Any, file: str
+) -> None:
     assert values(read(WEIGHTS[file], file, weights="capacity")) == ([1, 3], [], 2)
     assert values(read(WEIGHTS[file], file, weights="latency")) == ([], [2, 6], 1)
     if file in ("x.txt", "x.csv"):
@@ -111,7 +115,9 @@ def test_a_strict_dot_graph_has_one_link_per_pair_of_nodes(read: Any) -> None:
     assert values(read(arcs, "x.dot"))[0] == []
 
 
-def test_dot_defaults_apply_to_the_graph_and_to_later_nodes_and_links(read: Any) -> None:
+def test_default_attributes_in_a_dot_file_apply_to_the_graph_and_to_later_nodes_and_links(
+    read: Any,
+) -> None:
     made = read(
         """graph {
         a; node [switch=true]; a -- s [capacity=2]; t [x=1]; node [switch=false]
@@ -134,7 +140,7 @@ def test_attributes_in_a_comment_of_an_edge_list_are_ignored(read: Any, line: st
 
 
 @pytest.mark.parametrize("weights", ["capacity", "latency"])
-def test_weights_that_do_not_exist_cannot_be_used(read: Any, weights: Any) -> None:
+def test_the_use_of_weights_is_refused_if_no_link_has_a_weight(read: Any, weights: Any) -> None:
     for text in ("a b\nb c\n", "source target cost\na b 2\nb c 3\n"):
         with refused("no link has a weight"):
             read(text, weights=weights)
@@ -142,7 +148,7 @@ def test_weights_that_do_not_exist_cannot_be_used(read: Any, weights: Any) -> No
         network(nx.path_graph(3), weights=weights)
 
 
-def test_weights_replace_the_capacities_that_a_graph_has() -> None:
+def test_weights_used_as_capacities_replace_the_capacities_of_a_graph() -> None:
     assert values(network(GRAPH)) == ([1, 2], [], 3)
     assert values(network(GRAPH, weights="capacity")) == ([1, 3], [], 2)
     assert values(network(GRAPH, weights="latency")) == ([1, 2], [2, 6], 3)
@@ -159,9 +165,10 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", UNEQUAL)
 @pytest.mark.parametrize("to", ["graphml", "gexf", "dot"])
-def test_a_network_exported_with_attributes_is_read_back_unchanged(
+def test_a_network_with_capacities_latencies_or_switches_is_exported_and_read_back(
     tmp_path: Path, to: Any, name: str
 ) -> None:
+    """GEXF files have no graph attributes, so they do not preserve the unit of the capacities."""
     made = network(LINKS, name=name, **UNEQUAL[name])
     lines: list[str] = []
     export(made, tmp_path / name, to)
@@ -174,7 +181,7 @@ def test_a_network_exported_with_attributes_is_read_back_unchanged(
 
 
 @pytest.mark.parametrize("name", UNEQUAL)
-def test_networks_converted_to_graph_libraries_are_read_back_unchanged(name: str) -> None:
+def test_networks_exported_to_graph_libraries_are_read_back_unchanged(name: str) -> None:
     made = network(LINKS, name=name, **UNEQUAL[name])
     assert network(to_networkx(made), name=name).sha256 == made.sha256
     assert network(to_igraph(made), name=name).sha256 == made.sha256
@@ -189,7 +196,9 @@ def test_the_capacity_unit_of_a_scaled_file_is_preserved_on_export(
     assert (again.sha256, again.capacity_unit) == (made.sha256, 10)
 
 
-def test_metis_files_have_capacities_and_anynet_files_have_latencies(tmp_path: Path) -> None:
+def test_exported_metis_files_contain_capacities_and_anynet_files_contain_latencies(
+    tmp_path: Path,
+) -> None:
     made = network(LINKS, name="ring", **UNEQUAL["mixed"])
     export(made, tmp_path / "x.metis", "metis")
     assert (tmp_path / "x.metis").read_text().splitlines()[1] == "4 4 1"
@@ -201,9 +210,13 @@ def test_metis_files_have_capacities_and_anynet_files_have_latencies(tmp_path: P
     assert (values(again)[1], again.endpoints) == (values(made)[1], 3)
 
 
-def test_booksim_applies_a_latency_to_one_direction_and_sets_a_missing_latency_to_1(
+def test_a_latency_in_an_anynet_file_applies_to_one_direction_and_is_1_if_it_is_missing(
     read: Any,
 ) -> None:
+    """These are rules of BookSim.
+
+    Links whose two directions have different latencies are refused.
+    """
     text = "router 0 node 0 router 01 7 router 2\nrouter 1 node 1%s\nrouter 2 node 2\n"
     made = read(text % " router 0 7", "x.anynet")
     assert values(made)[1] == [7, 1]
@@ -222,10 +235,10 @@ def test_booksim_applies_a_latency_to_one_direction_and_sets_a_missing_latency_t
         ("y.adjlist", "b a\na b\nc b\n"),
     ],
 )
-def test_a_link_that_is_listed_at_both_of_its_nodes_is_one_link(
+def test_a_link_that_a_file_lists_at_both_of_its_nodes_is_read_as_one_link(
     read: Any, name: str, text: str
 ) -> None:
-    """Other links of the same file are listed at one node only."""
+    """Other links of the same file are listed at one of their nodes."""
     lines: list[str] = []
     assert values(read(text, name, reporter=ProgressLines(lines.append)))[0] == []
     assert lines == []
@@ -254,7 +267,7 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_default_values_of_attributes_apply_to_nodes_and_links_without_a_value(
+def test_default_values_of_attributes_apply_to_nodes_and_links_that_have_no_value(
     read: Any, name: str
 ) -> None:
     made = read(DEFAULTS[name], name)
@@ -277,7 +290,7 @@ def test_default_values_of_attributes_apply_to_nodes_and_links_without_a_value(
         ("a b 3\nb a 1\nb c 1\nc b 1\n", "the link from 'a' to 'b' and its reverse have"),
     ],
 )
-def test_invalid_capacities_are_refused(read: Any, text: str, message: str) -> None:
+def test_invalid_link_capacities_are_refused(read: Any, text: str, message: str) -> None:
     with refused(message):
         read(f"source target capacity\n{text}")
 
@@ -291,13 +304,15 @@ def test_invalid_capacities_are_refused(read: Any, text: str, message: str) -> N
         ("a b 1\nb a 2\nb c 1\nc b 1\n", "is listed with different latencies"),
     ],
 )
-def test_invalid_latencies_are_refused(read: Any, text: str, message: str) -> None:
+def test_invalid_link_latencies_are_refused(read: Any, text: str, message: str) -> None:
     with refused(message):
         read(f"source target latency\n{text}")
 
 
 @pytest.mark.parametrize("value", [10**400, True, [1], {}, None, "", float("nan")])
-def test_graph_attributes_that_are_not_capacities_are_refused(value: Any) -> None:
+def test_link_attributes_named_capacity_that_are_not_positive_numbers_are_refused(
+    value: Any,
+) -> None:
     graph = nx.Graph()
     graph.add_edge("a", "b", capacity=value)
     graph.add_edge("b", "c", capacity=value)
@@ -313,7 +328,7 @@ def test_a_capacity_unit_that_is_not_a_positive_number_is_refused() -> None:
             network(graph)
 
 
-def test_fractions_of_microseconds_are_stored_in_nanoseconds(read: Any) -> None:
+def test_latencies_with_fractions_of_microseconds_are_stored_in_nanoseconds(read: Any) -> None:
     lines: list[str] = []
     text = "source target delay\na b 0.0005ms\nb c 2us\n"
     made = read(text, reporter=ProgressLines(lines.append))
@@ -323,7 +338,7 @@ def test_fractions_of_microseconds_are_stored_in_nanoseconds(read: Any) -> None:
     ]
 
 
-def test_quantities_are_read_with_and_without_units() -> None:
+def test_capacities_and_latencies_are_read_with_and_without_units() -> None:
     assert read_quantity("100Gbps", "capacity") == (10**11, True)
     assert read_quantity("2 MB/s", "capacity") == (16 * 10**6, True)
     assert read_quantity("400 ns", "latency")[0] * 1000 == 400

@@ -1,4 +1,4 @@
-"""Links with capacities and latencies: verdicts and times equal those of the oracles."""
+"""Links with capacities and latencies: verdicts and times equal those of other simulators."""
 
 import re
 from dataclasses import replace
@@ -114,10 +114,10 @@ COLLECTIVES: list[Collective] = ["broadcast", "allgather", "scatter", "alltoall"
 
 @given(st.data(), st.sampled_from(COLLECTIVES))
 @max_examples(60)
-def test_verdicts_and_counts_equal_those_of_the_oracle(
+def test_on_links_with_capacities_verdicts_equal_those_of_an_independent_simulator(
     data: st.DataObject, collective: Collective
 ) -> None:
-    """A schedule within the capacities is valid. Mutated schedules get the oracle's verdict."""
+    """Schedules within the capacities are valid. Changed schedules get the same verdict."""
     flood = data.draw(floods(collective))
     assert assert_same_verdict(flood).violation is None
     if len(flood):
@@ -126,9 +126,10 @@ def test_verdicts_and_counts_equal_those_of_the_oracle(
 
 @given(st.data(), st.sampled_from(COLLECTIVES), st.sampled_from(EXECUTION_MODELS))
 @max_examples(60)
-def test_times_equal_those_of_the_event_simulation(
+def test_times_over_unequal_links_equal_those_of_an_event_simulation(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
+    """The links differ in capacity and latency."""
     flood = data.draw(floods(collective))
     machine = data.draw(st.sampled_from(MACHINES))
     found = assert_same_times(flood, execution, machine)
@@ -149,7 +150,7 @@ def test_times_on_a_line_of_three_nodes_equal_those_computed_by_hand(
     assert timing(judged, 64, 100, 1, execution).time == time
 
 
-def test_six_units_cross_a_link_of_capacity_3_in_two_steps() -> None:
+def test_six_units_are_sent_over_a_link_of_capacity_3_in_two_steps() -> None:
     network = starcast.network([("a", "b")], name="pair", capacities=[3])
     rows = [(1 + unit // 3, "a", "b", unit) for unit in range(6)]
     judged = sends(network, *rows, each=6, units=6)
@@ -171,8 +172,8 @@ def test_the_one_port_model_counts_packets_instead_of_units() -> None:
     assert simulate(both).violation is not None
 
 
-def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
-    """Six units take 164 on a link of capacity 6; one unit takes 214 on a link of latency 50."""
+def test_the_packet_that_takes_the_longest_time_need_not_have_the_most_units() -> None:
+    """Six units take 164 on a link of capacity 6. One unit takes 214 on a link of latency 50."""
     network = line(capacities=[6, 1], latencies=[0, 50])
     rows = [(1, "b", "a", unit) for unit in range(6)] + [(1, "b", "c", 0)]
     judged = sends(network, *rows, units=6, root=1)
@@ -181,7 +182,7 @@ def test_the_longest_packet_of_a_step_need_not_be_the_largest() -> None:
     assert [send.receiver for send in found.critical_path] == ["c"]
 
 
-def test_times_beyond_64_bits_stay_exact() -> None:
+def test_times_over_unequal_links_are_exact_even_beyond_64_bits() -> None:
     network = line(capacities=[999_983, 1], latencies=[10**9, 3])
     judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
     for execution in EXECUTION_MODELS:
@@ -193,10 +194,10 @@ def test_times_beyond_64_bits_stay_exact() -> None:
 
 @given(st.data(), st.sampled_from(COLLECTIVES), st.sampled_from(EXECUTION_MODELS))
 @max_examples(40)
-def test_no_complete_execution_is_faster_than_the_lower_bound(
+def test_no_complete_schedule_over_unequal_links_is_faster_than_the_lower_bounds(
     data: st.DataObject, collective: Collective, execution: ExecutionModel
 ) -> None:
-    """Steps are compared as well as times. A link carries at most its capacity per step."""
+    """The numbers of steps are compared as well as the times."""
     network = data.draw(networks())
     judged = data.draw(floods(collective, steps=12, network=network))
     run = simulate(judged)
@@ -215,7 +216,7 @@ def test_no_complete_execution_is_faster_than_the_lower_bound(
     assert timing(judged, 64, 9, 1, execution).time >= bound.time
 
 
-def test_the_lower_bound_considers_capacities() -> None:
+def test_lower_bounds_on_times_take_link_capacities_into_account() -> None:
     """Node a receives everything over its only link, which has capacity 1."""
     network = line(capacities=[1, 4])
     machine = Machine(Fraction(0), Fraction(1))
@@ -264,7 +265,7 @@ def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
 
 
 def test_links_that_a_schedule_does_not_use_do_not_change_its_times() -> None:
-    """In ticks of 1/3, the latency 10^9 of the unused link exceeds 32 bits."""
+    """In ticks of 1/3, the latency 10^9 of the unused link does not fit into int32."""
     network = line(latencies=[0, 10**9])
     judged = sends(network, (1, "a", "b", 0))
     for execution in EXECUTION_MODELS:
@@ -282,7 +283,7 @@ def test_long_times_over_slow_links_are_exact_next_to_fast_links() -> None:
         assert timing(judged, 64, 100, 50, execution).time == 100 + 4000 * 64 * 50
 
 
-def test_the_cost_of_an_execution_is_exact_for_large_messages() -> None:
+def test_the_cost_of_an_executed_schedule_is_exact_even_for_large_messages() -> None:
     network = line(capacities=[3, 7])
     judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
     machine = Machine(Fraction(100), Fraction(1))
@@ -292,8 +293,8 @@ def test_the_cost_of_an_execution_is_exact_for_large_messages() -> None:
         assert time == 200 + unit * Fraction(10, 21)
 
 
-def test_ports_without_a_link_do_not_affect_long_times() -> None:
-    """Nodes a and c have one link each, and b has two."""
+def test_ports_without_a_link_do_not_affect_long_times_over_other_links() -> None:
+    """Nodes a and c have one link each, and node b has two."""
     network = line(capacities=[12_500, 12_500])
     judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
     for unit, execution in product((3 * 10**9, 10**25), EXECUTION_MODELS):
@@ -302,8 +303,8 @@ def test_ports_without_a_link_do_not_affect_long_times() -> None:
         assert found.link_busy.sum() == found.time
 
 
-def test_the_critical_path_is_finite_if_packets_that_take_no_time_form_a_cycle() -> None:
-    """The unit reaches x at 10 through z. Packets x-y and y-x take no time."""
+def test_the_critical_path_is_found_even_if_packets_that_take_no_time_form_a_cycle() -> None:
+    """The unit first reaches x through z, at time 10. The packets x-y and y-x take no time."""
     links = [("s", "x"), ("x", "y"), ("s", "z"), ("z", "x"), ("y", "w")]
     network = starcast.network(links, name="cycle", latencies=[1000, 0, 5, 5, 5000])
     rows = [

@@ -60,7 +60,7 @@ def client_at(home: Path) -> TestClient:
     return TestClient(create_app(service), base_url="http://localhost")
 
 
-def test_a_claim_in_a_paper_pack_of_the_user_has_a_page_and_a_resource(
+def test_a_claim_in_a_paper_pack_of_the_user_has_a_page_and_an_api_resource(
     client: TestClient, pack: Path
 ) -> None:
     load(pack)
@@ -81,7 +81,7 @@ def test_the_url_of_an_experiment_is_resolved_even_if_its_name_ends_with_a_forma
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
-def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
+def test_a_topology_in_the_api_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, spec: str
 ) -> None:
     network = topology(spec)
@@ -102,7 +102,7 @@ def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
 @pytest.mark.parametrize(
     "forest_id", ["S4:multiple:1234", "S4:dimension-change(base=greedy,i=1):2134"]
 )
-def test_a_forest_has_the_same_properties_and_arrays_as_in_the_library(
+def test_a_forest_in_the_api_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, forest_id: str
 ) -> None:
     built = forest_from_id(forest_id)
@@ -115,7 +115,9 @@ def test_a_forest_has_the_same_properties_and_arrays_as_in_the_library(
 
 
 @pytest.mark.parametrize("name", ["broadcast:multiple(segments=2)", "allgather:necklace"])
-def test_a_schedule_has_the_same_rows_as_in_the_library(client: TestClient, name: str) -> None:
+def test_a_schedule_in_the_api_has_the_same_rows_as_in_the_library(
+    client: TestClient, name: str
+) -> None:
     collective, _, algorithm = name.partition(":")
     arguments: dict[str, Any] = {"segments": 2} if "(" in algorithm else {}
     built = schedule("S4", collective, algorithm.partition("(")[0], **arguments)
@@ -133,7 +135,7 @@ def test_a_schedule_has_the_same_rows_as_in_the_library(client: TestClient, name
     assert [step["links_used"] for step in steps] == simulate(built).links_used.tolist()
 
 
-def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
+def test_the_api_returns_the_number_of_units_that_each_node_receives_under_faults(
     client: TestClient,
 ) -> None:
     built = schedule("S4", "broadcast", "greedy")
@@ -151,10 +153,10 @@ def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
     assert sum(complete["received"]) == 23
 
 
-def test_the_listings_of_a_topology_contain_forests_and_valid_ids_of_schedules(
+def test_the_listings_for_a_topology_contain_forests_and_valid_schedule_ids(
     client: TestClient,
 ) -> None:
-    """Every seventh schedule of the listing is requested."""
+    """The test requests every seventh schedule of the listing."""
     forests = get(client, "/topologies/S4/forests")
     assert {"id": "S4:multiple:1234", "name": "multiple", "stored": False} in forests["items"]
     entries = get(client, "/topologies/S4/schedules")["items"]
@@ -164,7 +166,7 @@ def test_the_listings_of_a_topology_contain_forests_and_valid_ids_of_schedules(
 
 
 @pytest.mark.parametrize("path", ["topologies/S4/forests", "queries", "claims", "records"])
-def test_listings_have_the_same_columns_and_keys_in_json_and_csv(
+def test_listings_of_the_api_have_the_same_columns_and_keys_in_json_and_csv(
     client: TestClient, path: str
 ) -> None:
     items = get(client, f"/{path}")["items"]
@@ -177,7 +179,9 @@ def test_listings_have_the_same_columns_and_keys_in_json_and_csv(
 @pytest.mark.parametrize(
     "path", ["topologies/S4", "forests/S4:greedy", "schedules/S4:broadcast:greedy"]
 )
-def test_svg_drawings_cannot_load_other_resources(client: TestClient, path: str) -> None:
+def test_svg_drawings_from_the_api_cannot_load_other_resources(
+    client: TestClient, path: str
+) -> None:
     response = client.get(f"{API}/{path}.svg")
     assert response.headers["content-type"].startswith("image/svg+xml")
     assert response.text.startswith("<svg")
@@ -192,7 +196,10 @@ def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClie
     assert "MATCH" in shown["cypher"]
 
 
-def test_server_flags_are_not_added_to_recorded_commands(service: Service) -> None:
+def test_the_flags_of_the_server_are_not_added_to_commands_that_records_contain(
+    service: Service,
+) -> None:
+    """They are added to the other commands on a page."""
     flagged = replace(service, flags="--plugin my_trees.py")
     client = TestClient(create_app(flagged), base_url="http://localhost")
     page = client.get("/records/congestion-trees:S4:congestion=2").text
@@ -215,7 +222,9 @@ def test_an_experiment_page_states_why_a_run_failed(
     assert '<td class="long">123-213' in page
 
 
-def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient) -> None:
+def test_records_in_the_api_have_the_values_and_witnesses_of_their_files(
+    client: TestClient,
+) -> None:
     known = {record.id: record for record in load_files([shipped_folder()])}
     items = get(client, "/records?limit=1000")["items"]
     assert [each["id"] for each in items] == list(known)
@@ -233,7 +242,7 @@ def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient
         assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
 
 
-def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(tmp_path: Path) -> None:
+def test_a_bound_confirmed_only_by_a_second_solver_is_shown_as_not_checked(tmp_path: Path) -> None:
     proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
     record = replace(shipped_record("one-port-broadcast", "S7,3"), bound=9, proof=proof)
     put_record(tmp_path / "records", record)
@@ -263,8 +272,10 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
     assert problem["hint"] == "restore the files, or remove them and search again"
 
 
-def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """A forest equals the record's witness. A schedule takes as many steps as the record states."""
+def test_the_witness_of_a_record_opens_in_the_explorer_as_a_forest_schedule_or_faults(
+    client: TestClient,
+) -> None:
+    """A forest equals the witness. A schedule takes as many steps as the record states."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -284,7 +295,7 @@ def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: T
     assert np.array_equal(ports, known.witness["parent_port"])
 
 
-def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClient) -> None:
+def test_the_pages_of_an_api_listing_contain_every_item_exactly_once(client: TestClient) -> None:
     complete = get(client, "/claims?limit=1000")
     assert complete["next"] is None
     ids: list[str] = []
@@ -297,14 +308,14 @@ def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClie
     assert ids == expected
 
 
-def test_the_link_to_the_next_page_is_correct_if_the_resource_name_has_a_format_suffix() -> None:
+def test_the_link_to_the_next_page_is_correct_even_if_a_name_ends_with_a_format_suffix() -> None:
     request = Mock(query_params=QueryParams("limit=1&format=json"))
     request.url.path, request.app.state.service.published = f"{API}/experiments/e1.csv", ()
     page = Paging(request, None, 1).page([{"run": 1}, {"run": 2}], "run")
     assert page.next == "e1.csv.json?limit=1&after=1"
 
 
-def test_a_csv_file_contains_all_items_unless_the_request_has_a_limit() -> None:
+def test_a_csv_listing_contains_all_items_unless_the_request_has_a_limit() -> None:
     rows = [{"run": number} for number in range(MAX_ITEMS + 1)]
     request = Mock(query_params=QueryParams())
     request.url.path, request.app.state.service.published = f"{API}/experiments/e1", ()
@@ -342,7 +353,7 @@ def test_a_csv_file_contains_all_items_unless_the_request_has_a_limit() -> None:
         ("/nothing", 404, "http"),
     ],
 )
-def test_errors_are_problem_details_with_a_hint(
+def test_errors_of_the_api_are_returned_as_problem_details_with_a_hint(
     client: TestClient, path: str, status: int, kind: str
 ) -> None:
     response = client.get(f"{API}{path}")
@@ -367,7 +378,7 @@ def test_errors_are_problem_details_with_a_hint(
         ("/topologies/S4?format=xml", "choose json or svg"),
     ],
 )
-def test_formats_that_a_resource_does_not_have_are_refused(
+def test_requests_for_formats_that_an_api_resource_does_not_have_are_refused(
     client: TestClient, path: str, hint: str
 ) -> None:
     problem = client.get(f"{API}{path}").json()
@@ -389,21 +400,23 @@ def test_formats_that_a_resource_does_not_have_are_refused(
         ("compare?name=e1&where=topology=S5", "use only name, across, condition,"),
     ],
 )
-def test_unknown_parameters_are_refused(client: TestClient, path: str, hint: str) -> None:
+def test_requests_with_unknown_parameters_are_refused(
+    client: TestClient, path: str, hint: str
+) -> None:
     response = client.get(f"/{path}")
     assert response.status_code == 422
     assert "this resource has no parameter" in unescape(response.text)
     assert hint in unescape(response.text)
 
 
-def test_every_kind_of_error_has_an_http_status() -> None:
+def test_every_class_of_starcast_errors_has_an_http_status() -> None:
     assert set(KINDS) == {StarcastError, *StarcastError.__subclasses__()}
     codes = sorted(kind.exit_code for kind in KINDS)
     assert codes == sorted(set(EXIT_CODES) - {0, 130, 141})
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_the_api_is_read_only(client: TestClient, method: str) -> None:
+def test_the_api_refuses_requests_that_would_write(client: TestClient, method: str) -> None:
     response = client.request(method, f"{API}/topologies/S4")
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET"
@@ -423,7 +436,7 @@ OWN_HOSTS = (
 
 
 @pytest.mark.parametrize("host", [*OTHER_HOSTS, *OWN_HOSTS])
-def test_requests_are_served_only_for_names_of_the_loopback_interface(
+def test_the_server_accepts_only_host_names_of_the_loopback_interface(
     client: TestClient, host: str
 ) -> None:
     """Otherwise a page of another site could reach the server by DNS rebinding."""
@@ -441,7 +454,7 @@ def test_a_server_with_a_host_name_accepts_that_name_and_ip_addresses(
         assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
 
 
-def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
+def test_the_server_refuses_requests_from_other_origins(client: TestClient) -> None:
     path = f"{API}/topologies/S3"
     others = ("http://evil.example", "null", "http://[", "http://[::1", "", "://")
     for origin in ("http://127.0.0.1:8321", *others):
@@ -470,7 +483,7 @@ def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
 
 
 @pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
-def test_pages_resources_files_and_errors_have_security_headers(
+def test_responses_with_pages_resources_files_or_errors_have_security_headers(
     client: TestClient, path: str
 ) -> None:
     headers = client.get(path).headers
@@ -480,7 +493,7 @@ def test_pages_resources_files_and_errors_have_security_headers(
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
-def test_a_long_url_is_refused(client: TestClient) -> None:
+def test_the_server_refuses_a_very_long_url(client: TestClient) -> None:
     assert client.get(f"{API}/topologies/{'x' * 9_000}").status_code == 414
 
 
@@ -488,7 +501,9 @@ def test_a_long_url_is_refused(client: TestClient) -> None:
     "path",
     [f"{API}/topologies/S4", f"{API}/topologies/S4/neighbours", "/static/starcast.css", "/queries"],
 )
-def test_a_response_cached_by_the_client_is_not_sent_again(client: TestClient, path: str) -> None:
+def test_a_response_that_the_client_has_cached_is_not_sent_again(
+    client: TestClient, path: str
+) -> None:
     first = client.get(path)
     tag = first.headers["ETag"]
     assert tag.startswith('"')
@@ -502,7 +517,7 @@ def test_a_response_cached_by_the_client_is_not_sent_again(client: TestClient, p
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("registries")
-def test_a_plug_in_that_never_returns_is_stopped(
+def test_the_server_stops_a_plug_in_that_does_not_return(
     service: Service, load: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker is killed, and the next request gets another worker."""
@@ -517,7 +532,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
         assert client.get(f"{API}/forests/S3:greedy").status_code == 200
 
 
-def test_closing_the_workers_ends_their_processes() -> None:
+def test_closing_the_workers_of_the_server_ends_their_processes() -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
     (worker,) = (slot.item for slot in workers.slots)
@@ -529,7 +544,7 @@ def test_closing_the_workers_ends_their_processes() -> None:
         workers.run(len, ())
 
 
-def test_an_internal_error_is_reported_without_a_traceback(
+def test_an_internal_error_of_the_server_is_reported_without_a_traceback(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail = Mock(side_effect=ZeroDivisionError("a number"))
@@ -548,7 +563,7 @@ def test_the_health_report_names_an_unavailable_database(client: TestClient) -> 
     assert state["limits"]["nodes"] == computations.MAX_NODES
 
 
-def test_the_metrics_count_requests_by_status(client: TestClient) -> None:
+def test_the_metrics_of_the_server_count_requests_by_status(client: TestClient) -> None:
     for path in ("/topologies/S4", "/topologies/S99", "/metrics"):
         client.get(f"{API}{path}")
     response = client.get(f"{API}/metrics")
@@ -564,7 +579,7 @@ def test_the_metrics_count_requests_by_status(client: TestClient) -> None:
     assert {name.partition("{")[0] for name in metrics} == named
 
 
-def test_the_openapi_document_describes_every_operation(client: TestClient) -> None:
+def test_the_openapi_document_describes_every_operation_of_the_api(client: TestClient) -> None:
     document = get(client, "/openapi.json")
     for path, operations in document["paths"].items():
         assert set(operations) == {"get"}, path
@@ -575,14 +590,17 @@ def test_the_openapi_document_describes_every_operation(client: TestClient) -> N
     assert json.dumps(document).count(MEDIA_TYPE) > len(document["paths"])
 
 
-#: Checks that do not apply: the test checks statuses of 500 or more itself, and the schema cannot
-#: say which topologies exist.
+#: Checks of Schemathesis that are switched off: the test itself checks statuses from 500, and the
+#: OpenAPI document cannot state which topologies exist.
 EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 
 @pytest.mark.slow
-def test_responses_agree_with_the_openapi_document(address: str) -> None:
-    """Status 503 is correct, because no database is running. Other server errors are defects."""
+def test_api_responses_agree_with_the_openapi_document(address: str) -> None:
+    """Status 503 is correct, because no database is running.
+
+    Other statuses from 500 are defects.
+    """
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():
@@ -619,7 +637,9 @@ def test_responses_agree_with_the_openapi_document(address: str) -> None:
         "/records/congestion-trees:S4:congestion=2",
     ],
 )
-def test_pages_work_without_databases(client: TestClient, path: str) -> None:
+def test_web_pages_that_need_no_database_are_served_without_databases(
+    client: TestClient, path: str
+) -> None:
     response = client.get(path)
     assert response.status_code == 200
     assert "<main" in response.text
@@ -632,7 +652,7 @@ def test_pages_work_without_databases(client: TestClient, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/experiments", "/experiments/e1", "/artifacts", "/compare?name=e1", "/nothing"]
 )
-def test_pages_report_unavailable_databases_and_unknown_resources(
+def test_web_pages_report_unavailable_databases_and_unknown_resources(
     client: TestClient, path: str
 ) -> None:
     response = client.get(path)
@@ -651,7 +671,7 @@ def test_pages_report_unavailable_databases_and_unknown_resources(
         ("/queries/overlap/load-histogrm", 404, "../../queries/overlap/load-histogram"),
     ],
 )
-def test_the_page_for_an_unknown_name_has_navigation_and_suggested_links(
+def test_the_error_page_for_an_unknown_name_has_navigation_and_suggested_links(
     client: TestClient, path: str, status: int, link: str
 ) -> None:
     response = client.get(path)
@@ -666,7 +686,7 @@ def test_the_explorer_form_redirects_to_the_page_of_the_given_topology(client: T
         assert response.headers["location"] == target
 
 
-def test_user_input_is_escaped_in_pages(client: TestClient) -> None:
+def test_input_of_the_user_is_escaped_in_web_pages(client: TestClient) -> None:
     attack = "<script>alert(1)</script>"
     for path in (
         f"/queries?search={attack}",
@@ -678,7 +698,7 @@ def test_user_input_is_escaped_in_pages(client: TestClient) -> None:
         assert attack not in client.get(path).text
 
 
-def test_fractions_become_json_numbers() -> None:
+def test_fractions_become_numbers_in_json_responses() -> None:
     from starcast.web.api.responses import as_json_rows
 
     assert as_json_rows([{"time": Fraction(1, 2)}]) == [{"time": 0.5}]

@@ -49,7 +49,7 @@ def is_open(connection: socket.socket) -> bool:
         return False
 
 
-def test_a_page_is_served_while_500_connections_hang(address: str) -> None:
+def test_a_page_is_served_while_500_other_connections_send_nothing_more(address: str) -> None:
     half = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     with ExitStack() as stack:
         hanging = [
@@ -59,7 +59,7 @@ def test_a_page_is_served_while_500_connections_hang(address: str) -> None:
         assert all(map(is_open, hanging))
 
 
-def test_the_number_of_running_requests_is_limited() -> None:
+def test_the_server_limits_the_number_of_running_requests() -> None:
     async def attack() -> tuple[list[int], list[int]]:
         released = asyncio.Event()
 
@@ -84,7 +84,7 @@ def test_the_number_of_running_requests_is_limited() -> None:
     assert running == [200] * 64
 
 
-def test_requests_fail_at_once_if_all_workers_or_store_connections_are_busy(
+def test_requests_fail_at_once_if_all_workers_or_all_store_connections_are_busy(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)
@@ -106,18 +106,18 @@ def test_requests_fail_at_once_if_all_workers_or_store_connections_are_busy(
         "/schedules/S2:broadcast:greedy(segments=999999)/rows.json",
     ],
 )
-def test_listings_have_a_maximum_length(client: TestClient, path: str) -> None:
+def test_listings_that_exceed_the_maximum_length_are_refused(client: TestClient, path: str) -> None:
     problem = client.get(f"{API}{path}").json()
     assert problem["type"] == "urn:starcast:problem:limit"
     assert "at most 100,000 are listed" in problem["detail"]
 
 
-def test_a_listing_within_the_limit_is_served(client: TestClient) -> None:
+def test_a_listing_of_the_maximum_length_is_served(client: TestClient) -> None:
     steps = client.get(f"{API}/schedules/S2:broadcast:greedy(segments=100000)/steps").json()
     assert steps[-1] == {"step": 100_000, "links_used": 1, "largest_packet": 1}
 
 
-def test_a_computation_has_a_memory_limit(service: Service) -> None:
+def test_computations_for_requests_have_a_memory_limit(service: Service) -> None:
     """A worker that reached the limit continues to serve requests."""
     with pytest.raises(MemoryError):
         service.workers.run(np.ones, 1_000_000_000, np.uint8)
@@ -143,10 +143,10 @@ def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_no_request_waits_until_a_killed_worker_is_replaced(
+def test_requests_do_not_wait_until_a_killed_worker_is_replaced(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a worker was killed, a request gets another worker, or an error within its limit."""
+    """A request gets another worker, or an error within its time limit."""
     workers = Workers(count, seconds=2)
     workers.start()
     ready = [slot.item for slot in workers.slots]
@@ -173,8 +173,8 @@ def test_no_request_waits_until_a_killed_worker_is_replaced(
         workers.close()
 
 
-def test_the_first_requests_wait_for_the_first_worker() -> None:
-    """If this wait counted towards the time limit, the worker would be killed too early."""
+def test_the_first_requests_wait_until_the_first_worker_has_started() -> None:
+    """If this wait counted towards the time limit, the worker would be killed before it starts."""
     # The imports of a worker take longer than 0.4 s.
     with closing(Workers(count=1, seconds=0.4)) as workers, ThreadPoolExecutor(3) as pool:
         workers.start()
@@ -191,7 +191,7 @@ def test_the_first_requests_wait_for_the_first_worker() -> None:
         f"{API}/queries/overlap/load-histogram/answer?%00=1",
     ],
 )
-def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) -> None:
+def test_a_url_that_contains_the_character_nul_is_refused(client: TestClient, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 400
     assert response.json()["detail"] == "the URL contains the character NUL"
@@ -215,7 +215,7 @@ UPGRADE = (
         UPGRADE,
     ],
 )
-def test_malformed_requests_upgrades_and_requests_for_other_hosts_are_refused(
+def test_malformed_requests_websocket_requests_and_requests_for_other_hosts_are_refused(
     address: str, sent: bytes
 ) -> None:
     with connect(address, sent) as connection:

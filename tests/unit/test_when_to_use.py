@@ -17,7 +17,7 @@ DOCUMENT = {
 }
 
 
-def test_a_factor_is_the_time_of_neo4j_relative_to_the_fastest_other_tool() -> None:
+def test_a_speed_factor_is_the_time_of_neo4j_divided_by_that_of_the_fastest_other_tool() -> None:
     times = times_of(DOCUMENT, "star")
     assert factors(times, "paths", ("duckdb",)) == pytest.approx([0.5])
     assert factors(times, "paths", ("numpy", "igraph")) == pytest.approx([2.0, 10.0])
@@ -35,11 +35,13 @@ def test_a_factor_is_the_time_of_neo4j_relative_to_the_fastest_other_tool() -> N
         ([0.1, 0.25, 2.0], "4 times slower (10 times slower to 2 times faster; 3 queries)"),
     ],
 )
-def test_factors_are_described_by_their_median_and_range(values: list[float], text: str) -> None:
+def test_several_speed_factors_are_described_by_their_median_and_range(
+    values: list[float], text: str
+) -> None:
     assert describe(values) == text
 
 
-def test_the_table_for_star_graphs_has_a_row_for_each_pack() -> None:
+def test_the_table_of_speed_factors_on_star_graphs_has_a_row_for_each_query_pack() -> None:
     packs = {name.partition("/")[0] for name in when_to_use.read_measured()["queries"]}
     rows = [*when_to_use.TABLES["star"]()]
     assert len(rows) == 2 + len(packs)
