@@ -229,9 +229,7 @@ def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PLACES)
-def test_the_query_for_a_counterexample_finds_its_place_in_the_graph(
-    graph: Graph, kind: str
-) -> None:
+def test_the_query_of_a_counterexample_finds_it_in_the_graph(graph: Graph, kind: str) -> None:
     place, of, expected = PLACES[kind]
     query = to_cypher(failed(place, of))
     found = graph.read(query)

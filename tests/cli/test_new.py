@@ -74,9 +74,7 @@ def test_the_error_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["for", "random", "numpy"])
-def test_the_name_of_a_plug_in_may_be_that_of_a_python_keyword_or_module(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_plug_in_can_be_named_like_a_python_keyword_or_module(name: str, tmp_path: Path) -> None:
     with Lab(Settings.load()) as lab:
         assert lab.new_plugin("construction", name, folder=tmp_path).name == f"{name}_.py"
 

@@ -218,7 +218,9 @@ def test_user_queries_run_by_path_or_name_despite_another_invalid_query(
             assert (result.code, result.json, result.err) == (0, [{"nodes": nodes}], "")
 
 
-def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
+def test_json_and_csv_output_has_the_nodes_and_the_ports_of_a_path(
+    starcast: Starcast, home: Path
+) -> None:
     (row,) = starcast(f"{SHORTEST_PATH} --format json", home=home).json
     assert len(row[PATH]) == len(row["ports"]) + 1 == row["length"] + 1
     (line,) = starcast(f"{SHORTEST_PATH} --format csv", home=home).rows
@@ -444,7 +446,7 @@ def test_errors_and_unknown_names_in_a_statement_are_reported(
     assert "Neo4j refuses the statement" in error
 
 
-def test_the_number_of_rows_and_the_time_are_limited(
+def test_options_limit_the_rows_and_the_execution_time_of_a_query(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     words = "query ask 'MATCH (n:Node) RETURN n.key AS key' --limit 2 -f csv"
@@ -462,7 +464,7 @@ def test_the_number_of_rows_and_the_time_are_limited(
         assert "took longer than 0.5 s" in slow.err
 
 
-def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path) -> None:
+def test_query_ask_prints_nodes_relationships_and_paths(starcast: Starcast, home: Path) -> None:
     words = "MATCH path = (a:Node {topology: 'S3', rank: 0})-[link:LINK {port: 2}]-(b) RETURN"
     (row,) = ask(starcast, home, f"{words} a, link, [a, b] AS both, path")
     node = row["a"]

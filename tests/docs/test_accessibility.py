@@ -65,7 +65,7 @@ def test_an_accessibility_defect_is_detected(open_page: Open, defect: str, fault
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forced_colours_do_not_change_the_drawing_and_its_legend(
+def test_the_forced_colours_mode_does_not_change_the_drawing_and_its_legend(
     open_page: Open, scheme: str
 ) -> None:
     """Otherwise the meaning of colours and the labels on coloured nodes would be lost."""
@@ -84,7 +84,7 @@ def test_forced_colours_do_not_change_the_drawing_and_its_legend(
     )
 
 
-def test_buttons_and_keys_move_the_drawing_without_dragging(open_page: Open) -> None:
+def test_the_drawing_can_be_moved_by_buttons_and_keys_instead_of_dragging(open_page: Open) -> None:
     page = open_page("S4")
 
     def place() -> tuple[float, float, float]:

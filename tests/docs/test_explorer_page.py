@@ -56,10 +56,10 @@ def saved(page: Page, button: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
-def test_the_page_is_small_loads_nothing_and_permits_only_its_own_script(
+def test_the_page_is_small_and_self_contained_and_permits_only_its_own_script(
     write_page: Callable[[str], Path],
 ) -> None:
-    """The embedded data cannot close their script element."""
+    """The embedded data contain no character that could end their script element."""
     text = write_page("S5").read_text(encoding="utf-8")
     assert len(text.encode()) < 3e6
     assert "default-src 'none'" in text
@@ -139,7 +139,7 @@ def test_s8_is_drawn_as_a_quotient_graph_by_default(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
 
 
-def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page: Open) -> None:
+def test_a_copied_url_opens_a_page_in_the_same_state(open_page: Open) -> None:
     state = (
         "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
     )
@@ -158,7 +158,7 @@ def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page
     assert node(again, "4321").get_attribute("transform") == place
 
 
-def test_invalid_parts_of_a_url_are_reported_and_the_rest_is_shown(open_page: Open) -> None:
+def test_invalid_parts_of_a_url_are_reported_and_valid_parts_are_applied(open_page: Open) -> None:
     state = "layout=hairball&schedule=broadcast:multiple&step=99&node=9999&faults=1234-4321&x=<b>y"
     page = open_page("S4", state)
     notices = page.locator("#notices").inner_text()
@@ -337,7 +337,7 @@ def test_trees_can_be_hidden_and_the_width_of_links_shows_their_load(open_page: 
     )
 
 
-def test_the_selection_moves_along_ports_with_the_keyboard_alone(open_page: Open) -> None:
+def test_keys_move_the_selection_across_ports_to_neighbours(open_page: Open) -> None:
     page = open_page("S4", "layout=torus")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("3")
@@ -690,7 +690,8 @@ def test_a_printed_page_contains_the_entire_drawing_and_its_legend(
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
     page.emulate_media(media="null")
     assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
-    # Browsers run no scripts between the layouts for screen and paper, so disable the observer.
+    # Browsers run no scripts between the layouts for screen and paper, so disable the page's
+    # ResizeObserver.
     page.evaluate("ResizeObserver.prototype.observe = () => {}")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
@@ -766,10 +767,10 @@ SWITCHED = [
 
 @pytest.mark.usefixtures("irregular")
 @pytest.mark.parametrize(("collective", "faults"), SWITCHED)
-def test_the_replay_expects_no_deliveries_to_switches(
+def test_the_replay_of_a_schedule_requires_no_deliveries_to_switches(
     open_page: Open, collective: str, faults: list[str]
 ) -> None:
-    """The 7 endpoints among the 12 nodes determine the units; the 5 switches do not."""
+    """Units belong to the 7 endpoints of the network; its 5 switches only forward them."""
     name = f"{collective}:forest(base=breadth-first)"
     built = build_schedule(topology("Switched12"), name)
     result = simulate(built, [Fault.parse(text) for text in faults])

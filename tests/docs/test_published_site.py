@@ -71,7 +71,7 @@ def tab(browser: Browser) -> Iterator[Page]:
     assert problems == []
 
 
-def test_the_home_page_of_a_site_does_not_explain_topology_names(site: Path) -> None:
+def test_the_home_page_of_a_published_site_has_no_help_on_topology_names(site: Path) -> None:
     home = (site / "index.html").read_text()
     assert "How to write a topology" not in home
 

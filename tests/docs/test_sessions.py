@@ -129,7 +129,7 @@ def test_the_documented_disk_sizes_agree_with_those_of_the_demo(reader: tuple[Pa
 
 
 @pytest.mark.slow
-def test_pages_and_notebooks_run_one_after_another_in_one_home(
+def test_pages_and_notebooks_can_be_run_one_after_another_in_one_home(
     reader: tuple[Path, str],
 ) -> None:
     """The tutorial, the pages on plug-ins and Python, and the notebooks run after the README.
@@ -156,7 +156,7 @@ def test_pages_and_notebooks_run_one_after_another_in_one_home(
             notebooks.execute(path, environment)
 
 
-def test_a_command_must_end_with_its_announced_exit_code_and_output(work: Path) -> None:
+def test_running_a_page_fails_if_a_command_has_an_unexpected_exit_code(work: Path) -> None:
     page = "<!-- exit code 3 -->\n```sh\necho no >&2; (exit {})\n```\n\n```text\nno\n```\n"
     assert sessions.run_page(page.format(3), work, SHELL, {}) == page.format(3)
     failing = "```sh\necho before; false\n```\n\n```sh\necho after\n```\n"

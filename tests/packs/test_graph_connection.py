@@ -241,7 +241,7 @@ def test_a_supported_server_version_is_accepted(
         (b"", UnavailableError, "starcast up"),
     ],
 )
-def test_servers_of_other_kinds_are_refused(
+def test_servers_without_a_supported_bolt_version_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
     """The servers share no Bolt version with the driver, speak HTTP, or close the connection."""

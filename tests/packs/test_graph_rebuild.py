@@ -32,7 +32,7 @@ over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """PostgreSQL and Neo4j with S4, its multiple trees and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its forest `multiple` and a broadcast."""
     ingest(stores, PLAN)
     return stores
 
@@ -68,8 +68,10 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
         rebuild(stores, ["S9"])
 
 
-def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph: Graph) -> None:
-    """The mark is a node that names the owner. Graphs of other programs cannot be verified."""
+def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
+    engine: Engine, graph: Graph
+) -> None:
+    """The only node created names the owner. Without it, a graph with other nodes is refused."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -141,10 +143,10 @@ def test_an_impossible_replacement_deletes_nothing(stores: Stores) -> None:
     assert_correct(stores)
 
 
-def test_an_artifact_is_not_complete_after_an_interrupted_replacement(
+def test_an_ingest_creates_the_artifacts_that_an_interrupted_rebuild_has_deleted(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process is killed after the deletion of the nodes; the next ingest creates them."""
+    """The rebuild stops after deleting the nodes; the next ingest creates all artifacts again."""
 
     def delete_rows(graph: Graph, cypher: str, *given: Any) -> int:
         if "(n:Topology)" in cypher:

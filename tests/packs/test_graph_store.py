@@ -126,7 +126,7 @@ def s4(bolt: BoltWriter) -> Topology:
 
 @pytest.fixture
 def trees(bolt: BoltWriter, s4: Topology) -> Forest:
-    """The multiple trees of S4 with root 3142, which have been written to the graph."""
+    """The forest `multiple` of S4 with root 3142, which has been written to the graph."""
     built_forest = forest(s4, "multiple", "3142")
     write(bolt, built_forest)
     return built_forest

@@ -27,7 +27,7 @@ from support.recorder import Recorder
 
 @pytest.fixture
 def stored(stores: Stores) -> Stores:
-    """PostgreSQL and Neo4j with S4, its multiple trees, its greedy tree and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its forests `multiple` and `greedy`, and a broadcast."""
     ingest(stores, LARGER)
     return stores
 

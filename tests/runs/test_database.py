@@ -149,7 +149,7 @@ def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
     assert scalars(bare, query) == expected
 
 
-def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
+def test_a_store_upgraded_by_revision_0013_accepts_large_tree_heights(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
         # The revision changes the type of the heights in this view; the column endpoints is newer.

@@ -233,7 +233,7 @@ POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(10
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_repeated_result_that_differs_is_reported_with_both_values(
+def test_reproducing_a_run_reports_each_changed_figure_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)

@@ -518,7 +518,7 @@ def test_logs_command_with_follow_continues_after_a_restart(own: Settings) -> No
 
 
 @pytest.mark.slow
-def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
+def test_commands_report_that_no_stack_is_running_in_an_unknown_home(tmp_path: Path) -> None:
     """`status`, `doctor` and `down` report stopped servers, and do not create the home folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")

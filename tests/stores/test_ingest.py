@@ -287,7 +287,7 @@ def test_a_lost_artifact_and_its_dependents_are_recreated(
 
 
 def own_forest(first: int) -> Forest:
-    """Return two of the multiple trees, from number ``first`` on, as a forest of a user."""
+    """Return two trees of the forest `multiple`, from number ``first`` on, as a user's forest."""
     ports = forest("S4", "multiple").parent_port[first : first + 2]
     return Forest(topology("S4"), ports, construction="mine")
 

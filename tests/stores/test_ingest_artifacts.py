@@ -133,7 +133,7 @@ def test_only_declared_transitions_are_allowed(
             assert read_state(session, "forest", "S4:greedy:1234") is start
 
 
-def test_the_state_complete_is_entered_and_left_only_through_loading() -> None:
+def test_the_only_state_before_and_after_complete_is_loading() -> None:
     """A drop first sets the state to `loading`, so an interrupted drop is detected."""
     before = [state for state, later in TRANSITIONS.items() if LoadState.COMPLETE in later]
     assert before == [LoadState.LOADING]

@@ -141,7 +141,7 @@ def test_a_true_record_replaces_a_forged_one_but_not_vice_versa(engine: Engine) 
         (((5, 21), "not checked"), ((6, 6), "not made again"), (6, 6, "not made again")),
     ],
 )
-def test_two_records_stored_in_either_order_give_the_same_result(
+def test_the_order_in_which_two_records_are_stored_does_not_matter(
     first: tuple[tuple[int, int], Verification],
     second: tuple[tuple[int, int], Verification],
     expected: tuple[int, int, str],

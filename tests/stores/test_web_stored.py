@@ -173,7 +173,9 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
     assert problem.status_code in {404, 422}
 
 
-def test_the_form_of_a_comparison_keeps_all_conditions(client: TestClient, filled: Lab) -> None:
+def test_the_form_on_a_comparison_page_keeps_all_conditions(
+    client: TestClient, filled: Lab
+) -> None:
     sizes = {run["message_bytes"] for run in filled.runs(experiment="ours")}
     values = [*(f"condition=message_bytes={size}" for size in sizes), "across=t_s", "across=t_c"]
     page = client.get(f"/compare?name=ours&name=theirs&{'&'.join(values)}").text
@@ -198,7 +200,7 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not checked</span>", page)))
 
 
-def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
+def test_the_health_check_returns_the_versions_of_both_servers(client: TestClient) -> None:
     state = get(client, "/health")
     assert state["postgres"]["version"]
     assert state["neo4j"]["version"] == NEO4J_VERSION
