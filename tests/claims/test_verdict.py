@@ -216,7 +216,7 @@ def test_a_correction_about_which_nothing_was_compared_is_not_reported_as_true()
     assert ReportRow(claim, result).corrections == ()
 
 
-def test_a_check_of_a_missing_correction_is_an_error() -> None:
+def test_checking_a_correction_that_the_claim_does_not_have_is_an_error() -> None:
     check = ClaimCheck(topology("S3"), ObjectCache())
     with pytest.raises(StarcastError, match=r"test_verdict.py:\d+: the claim of .* no correction"):
         check.correction()

@@ -269,7 +269,7 @@ def test_a_latex_table_has_a_caption_and_the_same_rows_as_the_markdown_table(
 @pytest.mark.parametrize(
     ("suffix", "magic"), [(".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG")]
 )
-def test_plots_are_written_in_addition_to_the_listing(
+def test_option_plot_writes_a_file_and_the_table_is_still_printed(
     starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
 ) -> None:
     listed = starcast(f"compare {SIDES} -f csv")

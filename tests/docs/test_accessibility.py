@@ -27,13 +27,15 @@ PATHS = (
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("state", STATES)
-def test_the_explorer_is_accessible_in_every_mode(open_page: Open, state: str, mode: str) -> None:
+def test_the_explorer_is_accessible_in_every_display_mode(
+    open_page: Open, state: str, mode: str
+) -> None:
     assert find_faults(open_page("S4", STATES[state], MODES[mode]), MODES[mode]) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", PATHS)
-def test_pages_of_a_server_are_accessible_in_every_mode(
+def test_pages_of_a_server_are_accessible_in_every_display_mode(
     window: BrowserContext, address: str, path: str, mode: str
 ) -> None:
     page = window.pages[0] if window.pages else window.new_page()

@@ -438,7 +438,7 @@ def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Ope
     expect(page.locator("#live")).to_have_text("no faults")
 
 
-def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: Open) -> None:
+def test_nodes_are_not_marked_as_missing_units_if_no_schedule_is_selected(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
     assert page.locator("[aria-label*='units missing']").count() > 0
     page.select_option("#schedule", "")

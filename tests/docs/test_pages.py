@@ -48,7 +48,7 @@ def address(filled: Lab) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_all_pages_are_accessible_in_every_mode(tab: Page, mode: str) -> None:
+def test_all_pages_are_accessible_in_every_display_mode(tab: Page, mode: str) -> None:
     enter_mode(tab, MODES[mode])
     for path in PAGES:
         tab.goto(path)

@@ -120,7 +120,7 @@ def test_files_have_the_row_counts_times_verdicts_and_witnesses_of_the_python_ap
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("page", PAGES)
-def test_all_kinds_of_pages_are_accessible_in_every_mode(
+def test_all_kinds_of_pages_are_accessible_in_every_display_mode(
     site: Path, tab: Page, page: str, mode: str
 ) -> None:
     enter_mode(tab, MODES[mode])

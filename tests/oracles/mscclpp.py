@@ -1,8 +1,8 @@
 """An executor of MSCCL++ plans with numbers instead of data, which shares no code with starcast.
 
 Thread blocks are interleaved at random; no operation interrupts another one. A chunk is an array
-of `PARTS` numbers; each thread block of a group moves some of these numbers. Contributions to a sum are
-distinct random numbers, so that a wrong sum is noticed.
+of `PARTS` numbers; each thread block of a group moves some of these numbers. Contributions to a
+sum are distinct random numbers, so that a wrong sum is noticed.
 
 Reference: ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
 """

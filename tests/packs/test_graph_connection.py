@@ -286,10 +286,10 @@ def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
 
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
 @pytest.mark.usefixtures("certificate")
-def test_uri_schemes_for_routing_or_any_certificate_can_read_and_write(
+def test_uri_schemes_with_routing_or_without_certificate_checks_can_be_used(
     clean_graph: GraphAddress, scheme: str
 ) -> None:
-    """The schemes include routing to a single server, and TLS with any certificate.
+    """``neo4j`` routes, here to the only server; ``+ssc`` accepts any TLS certificate.
 
     A scheme can be in upper case.
     """

@@ -108,10 +108,10 @@ def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None
 
 
 @pytest.mark.parametrize("is_marked", [False, True], ids=["complete", "failed"])
-def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
+def test_rebuilding_a_schedule_also_rebuilds_its_missing_topology_and_forest(
     stores: Stores, is_marked: bool
 ) -> None:
-    """The topology and the forest are missing in the graph, marked as lost or not."""
+    """The graph has been emptied. In one case, another ingest has recorded the loss."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     if is_marked:
         ingest(stores, plan("S3"))

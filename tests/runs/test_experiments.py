@@ -95,7 +95,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()
 
 
-def test_a_schedule_shared_by_several_points_is_built_once(
+def test_a_schedule_shared_by_several_experiment_points_is_built_once(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[tuple[Any, ...]] = []
@@ -125,7 +125,9 @@ def test_a_run_with_an_undelivered_unit_has_the_status_failed(
     assert run.error.startswith("incomplete: 1 unit is missing")
 
 
-def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Engine) -> None:
+def test_an_experiment_point_that_exceeds_the_memory_is_refused_with_an_estimate(
+    engine: Engine,
+) -> None:
     grid = changed(topology="S4", algorithm="multiple", ports="all", segments=[1, 10**9])
     with pytest.raises(
         LimitError,

@@ -328,7 +328,7 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
 
 
 @pytest.mark.slow
-def test_the_commands_export_and_import_copy_runs_to_another_store(
+def test_runs_can_be_copied_to_another_store_by_experiment_export_and_import(
     stored: Engine,
     colleague: Engine,
     tmp_path: Path,

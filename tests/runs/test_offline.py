@@ -116,7 +116,7 @@ def opened(own: Settings) -> Iterator[Stores]:
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use; check that no old directory or server is left."""
+    """Return the name of the data directory; check that no old directory or server is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
     pids = [process.pid for process in Neo4j(home).find_processes()]

@@ -213,7 +213,7 @@ def test_the_doctor_counts_free_connections(
         assert findings["Neo4j"].verdict is Verdict.OK
 
 
-def test_the_error_names_the_missing_right(
+def test_the_error_of_a_role_without_rights_advises_to_use_another_role(
     limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)

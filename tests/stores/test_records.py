@@ -184,7 +184,7 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield session
 
 
-def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> None:
+def test_a_lab_stores_built_in_records_and_new_but_not_worse_records_of_the_user(lab: Lab) -> None:
     assert len(lab.records(stored=True)) == 0
     assert lab.store_records()["stored"] == 3
     assert lab.store_records()["stored"] == 0
