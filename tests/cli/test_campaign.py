@@ -108,14 +108,14 @@ def test_changed_baseline_data_are_reported_as_a_problem(servers: Servers) -> No
         (2, "error: \x1b[31mwrong\nhint: try\n", "control characters"),
     ],
 )
-def test_an_undocumented_exit_code_or_error_is_a_problem(
+def test_undocumented_exit_codes_and_error_messages_are_reported_as_problems(
     code: int | None, err: str, problem: str
 ) -> None:
     (found,) = find_problems(Done(("x",), code, "", err))
     assert problem in found
 
 
-def test_documented_exit_codes_and_errors_are_not_problems() -> None:
+def test_documented_exit_codes_and_error_messages_are_not_reported_as_problems() -> None:
     for code, err in ((0, ""), (130, "interrupted\n"), (3, "error: none is stored\nhint: list\n")):
         assert find_problems(Done(("x",), code, "", err)) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []

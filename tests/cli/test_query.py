@@ -482,7 +482,7 @@ def test_query_ask_prints_nodes_relationships_and_paths(starcast: Starcast, home
     assert table.rstrip().endswith("123 213")
 
 
-def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) -> None:
+def test_a_query_created_by_query_new_can_be_run(starcast: Starcast, home: Path) -> None:
     path = starcast("query new mine/neighbours").out.strip()
     assert starcast("query new mine/others").code == 0
     assert starcast("query check mine", home=home).code == 0

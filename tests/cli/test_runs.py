@@ -67,7 +67,7 @@ def test_a_run_number_beyond_the_range_of_the_database_is_not_found(starcast: St
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_stores_three_costs_and_run_show_prints_how_to_reproduce_them(
+def test_run_once_stores_three_costs_and_run_show_prints_a_command_to_reproduce_them(
     starcast: Starcast,
 ) -> None:
     result = starcast(f"run once {POINT} --ports one --segments 3 -f json")
@@ -124,7 +124,7 @@ def test_messages_about_one_run_or_unit_use_the_singular(
 
 
 @pytest.mark.usefixtures("database")
-def test_commands_that_use_an_experiment_report_its_missing_runs(
+def test_commands_on_an_incomplete_experiment_report_the_number_of_missing_runs(
     starcast: Starcast, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = f"experiment run ours --algorithm multiple {GRID}"

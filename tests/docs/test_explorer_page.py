@@ -174,7 +174,7 @@ def test_invalid_parts_of_a_url_are_reported_and_valid_parts_are_applied(open_pa
     assert escaped.locator("#faults code").all_inner_texts() == ["1234"]
 
 
-def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_page: Open) -> None:
+def test_after_each_step_the_page_shows_how_many_units_each_node_holds(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple")
     built = build_schedule(topology("S4"), "broadcast:multiple")
     labels = topology("S4").labels()

@@ -236,7 +236,7 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None:
+def test_the_explorer_draws_the_topology_named_in_its_url(tab: Page) -> None:
     """The data come from the API. Requests to other hosts and console errors fail the test."""
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)

@@ -49,8 +49,8 @@ def test_the_server_has_the_declared_constraints_and_indexes(
     assert {row["state"] for row in others} == {"ONLINE"}
 
 
-def test_keys_of_different_topologies_are_disjoint() -> None:
-    """Each topology has its own range of keys, and all keys are exact in a double."""
+def test_topologies_have_disjoint_ranges_of_node_keys() -> None:
+    """All keys are below 2^53, so floating-point numbers represent them exactly."""
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]

@@ -391,7 +391,7 @@ def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     assert capfd.readouterr().err == ""
 
 
-def test_an_error_caused_by_an_interrupt_is_reported_as_the_interrupt(engine: Engine) -> None:
+def test_an_error_during_the_handling_of_ctrl_c_does_not_hide_the_interrupt(engine: Engine) -> None:
     """The driver may raise an error of its own while an interrupt is being handled."""
 
     def fail_while_interrupted() -> None:

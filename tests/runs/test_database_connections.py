@@ -150,7 +150,7 @@ def test_a_long_statement_behind_the_pooler_is_not_mistaken_for_a_silent_server(
         ({"password": "wrong"}, "refuses the login of"),
     ],
 )
-def test_errors_behind_the_pooler_are_reported_in_one_line(
+def test_connection_errors_behind_the_pooler_are_reported_in_one_line(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
     """The server is not running, or the connection is refused by the server or the pooler."""

@@ -113,7 +113,7 @@ def test_transactions_override_the_settings_of_a_database(
 
 
 @pytest.mark.parametrize("style", ["German", "SQL, DMY", "Postgres, DMY"])
-def test_experiments_are_run_and_listed_with_other_date_styles(
+def test_experiments_work_in_databases_with_other_date_styles(
     style: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up(migrated.url, datestyle=style, client_encoding="SQL_ASCII")

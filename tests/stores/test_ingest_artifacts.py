@@ -58,7 +58,7 @@ def test_an_artifact_is_rebuilt_from_its_id(
 def test_invalid_ids_and_other_spellings_of_ids_are_refused(
     engine: Engine, kind: str, artifact_id: str
 ) -> None:
-    """With a second spelling of a valid id, an artifact would have two ids."""
+    """If a second spelling were accepted, an artifact would have two ids."""
     with (
         open_session(engine) as session,
         pytest.raises(InputError, match=f"is not the id of a {kind}"),
@@ -116,10 +116,10 @@ def traverse(session: Session, states: tuple[LoadState | None, ...]) -> None:
 @pytest.mark.parametrize(
     ("start", "end"), list(itertools.product([None, *LoadState], [*LoadState, None])), ids=str
 )
-def test_only_declared_transitions_are_allowed(
+def test_only_declared_transitions_of_the_load_state_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState | None
 ) -> None:
-    """Other transitions are refused and leave the state unchanged; None deletes the row."""
+    """Other transitions are refused and leave the state unchanged. None stands for no row."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if end in TRANSITIONS[start] or start is end is None:

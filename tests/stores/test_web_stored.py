@@ -186,7 +186,7 @@ def test_the_form_on_a_comparison_page_keeps_all_conditions(
         assert page.count(f'<option value="{axis}" selected>') == 1
 
 
-def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
+def test_the_api_and_the_claims_page_show_stored_verdicts(client: TestClient, filled: Lab) -> None:
     claim = get(client, "/claims/TS.L5")
     assert (claim["verdict"], claim["run"]) == ("holds", 1)
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
