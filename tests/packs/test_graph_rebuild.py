@@ -83,7 +83,7 @@ def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
 
 
 def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
-    """The rebuild also works after another ingest has marked the missing artifacts as lost."""
+    """Before the rebuild, an ingest of another topology marks the missing artifacts as lost."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     ingest(stores, plan("S3"))
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
@@ -226,7 +226,7 @@ def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
     assert_correct(few)
 
 
-def test_nodes_of_other_programs_are_kept(stores: Stores) -> None:
+def test_a_rebuild_keeps_nodes_of_other_programs_even_with_discard_foreign(stores: Stores) -> None:
     """The nodes have a foreign label, no label, or the label `Node` without its properties."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
@@ -302,7 +302,7 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """The server is the user's own, another process holds the lock, or an artifact has failed."""
+    """The server is not embedded, another process holds the lock, or an artifact is incomplete."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

@@ -144,10 +144,10 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
 
 
 @pytest.mark.parametrize("batch", [1, 7, 24, 1000])
-def test_the_batch_size_does_not_change_the_result(
+def test_the_batch_size_does_not_change_the_stored_rows(
     graph: Graph, bolt: BoltWriter, batch: int
 ) -> None:
-    """A batch may end between rows with the same start node. The progress counts all rows."""
+    """A batch may end between rows with the same start node. The reported progress is complete."""
     bolt.prepare()
     network, writer, written = topology("S3"), BoltWriter(graph, batch), list[int]()
     writer.begin(graph_artifact(network))
@@ -156,7 +156,7 @@ def test_the_batch_size_does_not_change_the_result(
     assert reader.read_content(graph, "topology", "S3", network) == graph_artifact(network).content
 
 
-def test_results_do_not_depend_on_the_page_size(
+def test_artifacts_that_are_read_in_pages_do_not_depend_on_the_page_size(
     graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a page size of 7, counts, checksums and arrays equal those of the built artifacts."""

@@ -130,7 +130,7 @@ def test_disjoint_paths_need_two_different_nodes(graph: Graph) -> None:
 def test_every_oracle_has_a_case_with_rows(name: str) -> None:
     """An oracle that always expects no rows would prove nothing.
 
-    The oracle of the query cut-nodes is exempt: test_packs_irregular has the only cut nodes.
+    The query cut-nodes is exempt: only topologies in test_packs_irregular have cut nodes.
     """
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 

@@ -258,7 +258,7 @@ def test_concurrent_upgrades_run_one_after_the_other(fresh_database: URL) -> Non
 
 
 @pytest.mark.slow
-def test_an_upgrade_that_waits_too_long_reports_another_process(
+def test_an_upgrade_that_waits_too_long_for_another_upgrade_fails(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)

@@ -283,7 +283,7 @@ def test_a_disk_that_is_too_small_is_reported(
 
 
 @pytest.mark.slow
-def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
+def test_a_rebuild_by_import_repairs_manual_edits(own: Settings) -> None:
     """The store is replaced only if the request permits discarding data of other programs."""
     stored_before = in_graph(own)
     with open_stores(own) as stores:

@@ -360,7 +360,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
-    """The hint of the error is followed: the graph is rebuilt from PostgreSQL, which is kept."""
+    """After the steps in the error's hint, the graph has been rebuilt from PostgreSQL."""
     with endpoints(own.home).driver() as graph:
         graph.execute_query("MATCH (n) DETACH DELETE n")  # delete nodes left by other tests
     ingested = starcast(own.home, "ingest", "S3")

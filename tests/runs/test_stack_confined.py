@@ -132,7 +132,7 @@ def test_no_server_runs_as_root(own: Settings) -> None:
         assert "0" not in groups.split()[1:]
 
 
-def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
+def test_neo4j_owns_only_its_data_logs_and_runtime_files(own: Settings) -> None:
     """Configuration, import folder and passwords belong to the user; others cannot change them."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()

@@ -265,7 +265,7 @@ def test_server_errors_are_translated_to_messages_and_exit_codes(
 def test_a_long_statement_continues_if_the_server_refuses_the_probe(
     limited: URL, store_url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refused probe connection shows that the server still answers."""
+    """The probe connection tests whether the server still answers, and a refusal is an answer."""
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.3)
     engine = sessions.connect(limited)
     with sessions.open_session(engine) as session:
