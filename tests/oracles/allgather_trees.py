@@ -169,7 +169,7 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace: a node, and the type that its parent link must have."""
+    """The generator G_k of a necklace: a node, and the dimension of the link to its parent."""
 
     node: Node
     type: int

@@ -27,7 +27,7 @@ OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 pytestmark = pytest.mark.usefixtures("bolt")
 
 
-def test_an_empty_graph_is_paired_once(graph: Graph) -> None:
+def test_a_graph_can_be_paired_with_the_same_database_again(graph: Graph) -> None:
     """A second call finds the graph already paired with the database."""
     pair(graph, OURS)
     pair(graph, OURS)
@@ -35,7 +35,7 @@ def test_an_empty_graph_is_paired_once(graph: Graph) -> None:
     check_ownership(graph, OURS)
 
 
-def test_checking_an_empty_graph_does_not_pair_it(graph: Graph) -> None:
+def test_checking_an_empty_graph_does_not_pair_it_with_a_database(graph: Graph) -> None:
     """The check reports the graph as empty."""
     assert read_owner(graph) is None
     with pytest.raises(UnavailableError, match="is empty"):
@@ -93,7 +93,7 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_exactly_one_of_several_concurrent_pairings_succeeds(
+def test_only_one_of_several_databases_can_be_paired_with_a_new_graph(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several databases find a new graph empty at the same time, before it has constraints."""
@@ -132,7 +132,7 @@ def trees(bolt: BoltWriter, s4: Topology) -> Forest:
     return built_forest
 
 
-def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> None:
+def test_the_node_of_a_topology_has_all_declared_properties(graph: Graph, s4: Topology) -> None:
     """The node has every declared property but `k`, which only (n,k)-star graphs have."""
     (row,) = graph.read("MATCH (t:Topology) RETURN properties(t) AS properties")
     source = "Akers & Krishnamurthy 1989"

@@ -51,8 +51,8 @@ def pooled_engine(
     engine.dispose()
 
 
-def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) -> None:
-    """Without different sessions, the other tests of this file would prove nothing."""
+def test_transactions_behind_the_pooler_use_more_than_one_session(pooled_engine: Engine) -> None:
+    """If all transactions used one session, the other tests of this file would prove nothing."""
     pids = [scalars(pooled_engine, "select pg_backend_pid()") for _ in range(4)]
     assert any(pid != pids[0] for pid in pids)
 

@@ -98,7 +98,7 @@ def test_load_csv_reads_no_file_makes_no_connection_and_resolves_no_name(
         listener.accept()
 
 
-def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
+def test_neo4j_has_no_procedures_or_functions_of_extensions(driver: Driver) -> None:
     """The procedures that starcast calls exist; the allowlist excludes all extensions."""
     rows = driver.execute_query("SHOW PROCEDURES YIELD name", database_="neo4j").records
     names = {row["name"] for row in rows}

@@ -345,7 +345,7 @@ def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
     assert_stored(stores, requested)
 
 
-def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
+def test_an_ingest_deletes_artifacts_that_postgresql_does_not_know(stores: Stores) -> None:
     """The graph has such artifacts after an older backup of PostgreSQL has been restored."""
     ingest(stores, PLAN)
     with stores.engine.begin() as connection:
