@@ -730,7 +730,7 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 @pytest.mark.usefixtures("irregular")
 def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
-    """At a port without a link, a node is its own neighbour."""
+    """In the data, a port without a link leads back to its node; the page must not draw it."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")

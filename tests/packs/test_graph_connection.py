@@ -85,7 +85,7 @@ def test_a_read_transaction_cannot_write(graph: Graph) -> None:
 @pytest.mark.parametrize(
     "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
 )
-def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
+def test_an_invalid_cypher_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
     """The error is one line with the server's reason."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
         graph.read(cypher)

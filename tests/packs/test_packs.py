@@ -310,9 +310,9 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy, the converse holds too.
+    """With one copy, the query also reports this whenever nothing is missing.
 
-    With several copies it need not: a node that is cut off in one tree can still forward, in this
+    With several copies it may not: a node that is cut off in one tree can still forward, in this
     tree, a message that it has received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)

@@ -298,7 +298,7 @@ def test_a_grid_cannot_use_the_name_of_a_collection_of_single_runs(engine: Engin
         run_experiment(engine, "single", GRID, Silent())
 
 
-def test_provenance_records_the_code_version_and_the_machine(engine: Engine) -> None:
+def test_the_provenance_of_a_run_has_the_code_version_and_the_machine(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
     engines = {"python", "numpy", "psycopg", "postgres"}
     assert (

@@ -163,7 +163,9 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 
 @pytest.mark.slow
-def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
+def test_a_kill_during_the_comparison_of_an_imported_store_keeps_the_old_store(
+    own: Settings,
+) -> None:
     """An unpublished server remains, until `up` replaces it by a server on the old data."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")

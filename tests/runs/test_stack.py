@@ -476,7 +476,7 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
 
 
 def test_password_hashes_are_not_logged(stack_settings: Settings) -> None:
-    """The server logs failed statements; one that sets a password can fail if the disk is full."""
+    """The server logs failed statements, but must omit statements that set a password."""
     postgres = Postgres(Home(stack_settings.home))
     with (
         postgres._connect(Home(stack_settings.home).port("postgres")) as connection,

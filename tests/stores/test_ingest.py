@@ -248,7 +248,7 @@ MEDDLING = {
 def test_an_artifact_whose_number_of_rows_differs_from_the_plan_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows are counted, even if the built topology has the planned size."""
+    """The built rows are counted, because the plan computes their number without building them."""
     monkeypatch.setattr(artifacts, "_size", lambda _: (24, 35))
     wanted = plan("S4")
     with pytest.raises(StarcastError, match="planned with 59 rows, but S4 was built with 60 rows"):

@@ -140,7 +140,7 @@ def test_the_only_state_before_and_after_complete_is_loading() -> None:
     assert TRANSITIONS[LoadState.COMPLETE] == {LoadState.LOADING}
 
 
-def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
+def test_a_new_attempt_to_store_an_artifact_clears_the_recorded_error(engine: Engine) -> None:
     """Error, counts and times are those of the latest attempt."""
     with open_session(engine) as session:
         traverse(session, (LoadState.PLANNED, LoadState.LOADING))

@@ -288,7 +288,7 @@ def test_without_neo4j_a_lab_still_runs_experiments_and_lists_artifacts(
         assert len(lab.topologies()) == 0
 
 
-def test_the_embedded_stack_is_found_by_its_home(
+def test_a_lab_can_connect_to_the_embedded_stack_of_a_home_folder(
     stack_settings: Settings, starcast: Starcast
 ) -> None:
     with connect(stack_settings.home, start=True) as lab:

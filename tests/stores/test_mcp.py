@@ -178,7 +178,7 @@ def test_the_wheel_contains_the_pages_that_the_mcp_server_offers_as_resources() 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
-def test_tool_calls_return_the_known_answers() -> None:
+def test_mcp_tools_return_the_known_answers() -> None:
     listed, resources, *results = _converse(
         ("list_tools",),
         ("list_resources",),

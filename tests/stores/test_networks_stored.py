@@ -231,7 +231,7 @@ def test_network_files_are_accepted_in_place_of_a_topology(
     assert set(lab.reproduce("e")["agrees"]) == {True}
 
 
-def test_networks_are_added_listed_and_dropped(
+def test_networks_can_be_added_listed_and_dropped(
     lab: Lab, edges: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.add_network(edges, name="mine")["spec"]
