@@ -586,7 +586,7 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # In the data, a port without a link leads back to its node; the page must not draw it. The loop finds this port if sender and
+    # At a port without a link, a node is its own neighbour. The loop finds this port if sender and
     # receiver are equal.
     ports[sender == receiver] = 0
     return ports
