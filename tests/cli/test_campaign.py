@@ -65,7 +65,7 @@ def servers(
 
 
 @pytest.mark.parametrize("kind", SLICE)
-def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) -> None:
+def test_campaign_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) -> None:
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()
     assert sum(entry.results.values()) == SLICE[kind]
@@ -78,7 +78,7 @@ def test_pages_load_during_an_attack_on_the_web_server(tmp_path: Path, name: str
     assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable
 
 
-def test_every_kind_of_action_that_needs_no_embedded_stack_is_tested() -> None:
+def test_every_kind_of_campaign_action_that_needs_no_embedded_stack_is_tested() -> None:
     assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
 
 
@@ -122,7 +122,7 @@ def test_documented_exit_codes_and_error_messages_are_not_reported_as_problems()
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
 
 
-def test_the_summary_counts_actions_results_and_problems() -> None:
+def test_the_summary_of_a_campaign_counts_actions_results_and_problems() -> None:
     entries = [
         Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
         Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
@@ -140,7 +140,7 @@ def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> No
         read()
 
 
-def test_an_action_is_determined_by_its_seed_and_number(tmp_path: Path) -> None:
+def test_a_campaign_action_is_determined_by_its_seed_and_number(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     first, second = (perform(nowhere, 3, 8, "fuzzed input", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)

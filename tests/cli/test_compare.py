@@ -209,7 +209,7 @@ def test_option_across_compares_the_topologies_selected_by_option_where(starcast
 
 
 @pytest.mark.usefixtures("networks")
-def test_invalid_columns_and_conditions_are_refused(starcast: Starcast) -> None:
+def test_compare_refuses_invalid_columns_and_conditions(starcast: Starcast) -> None:
     for words, code, message in (
         ("--sort speed", 2, "'speed' is not a column of this comparison"),
         ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
@@ -221,7 +221,7 @@ def test_invalid_columns_and_conditions_are_refused(starcast: Starcast) -> None:
 
 @pytest.mark.usefixtures("networks")
 @pytest.mark.parametrize("columns", [80, 100, 200])
-def test_a_table_is_laid_out_to_fit_the_terminal(
+def test_a_comparison_table_is_laid_out_to_fit_the_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(columns)), ("NO_COLOR", "1")):

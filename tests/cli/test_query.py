@@ -307,7 +307,7 @@ def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     assert missing.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_drawing_is_written_to_stdout_or_to_a_file(
+def test_the_drawing_of_a_query_result_is_written_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     result = starcast(f"{SHORTEST_PATH} -f svg", home=home)
@@ -331,7 +331,9 @@ def test_a_drawing_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) ->
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_a_drawing_can_have_the_layout_levels_or_ring(starcast: Starcast, home: Path) -> None:
+def test_the_drawing_of_a_query_result_can_have_the_layout_levels_or_ring(
+    starcast: Starcast, home: Path
+) -> None:
     levels, ring = (
         starcast(f"{SHORTEST_PATH} -f svg --layout {layout}", home=home).out
         for layout in ("levels", "ring")
@@ -404,7 +406,7 @@ def test_query_list_can_be_restricted_to_a_pack_or_word(starcast: Starcast) -> N
     assert "did you mean 'overlap'" in nothing.err
 
 
-def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> None:
+def test_query_parameters_can_be_given_as_text_or_json(starcast: Starcast, home: Path) -> None:
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
     digits = starcast("query ask -f json", COUNT, "topology=S4", "most=7", home=home)
     assert digits.json == [{"nodes": 0}]
@@ -416,7 +418,7 @@ def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> No
     ]
 
 
-def test_a_statement_comes_from_a_file_or_from_stdin(
+def test_query_ask_reads_a_statement_from_a_file_or_from_stdin(
     starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"// a comment\n{COUNT};\n"
@@ -430,7 +432,7 @@ def test_a_statement_comes_from_a_file_or_from_stdin(
     assert ask(starcast, home, "-")
 
 
-def test_errors_and_unknown_names_in_a_statement_are_reported(
+def test_query_ask_reports_errors_and_unknown_names_in_a_statement(
     starcast: Starcast, home: Path
 ) -> None:
     for statement, name in (

@@ -425,7 +425,9 @@ def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
 
 
 @pytest.mark.slow
-def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Open) -> None:
+def test_a_node_can_be_made_to_fail_from_the_current_step_on_and_be_repaired(
+    open_page: Open,
+) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2")
     node(page, "2134").click()
     page.get_by_role("button", name="Fail from step 2 on").click()
@@ -458,7 +460,7 @@ def test_a_click_anywhere_in_the_box_of_a_node_selects_the_node(open_page: Open)
             expect(page.locator("#selection code")).to_have_text(label)
 
 
-def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
+def test_a_link_can_be_selected_by_a_click_and_made_to_fail(open_page: Open) -> None:
     page = open_page("S4", "layout=torus&schedule=broadcast:multiple&step=1")
     ends = [node(page, label).bounding_box() for label in ("1234", "2134")]
     assert all(ends)

@@ -218,7 +218,7 @@ def test_two_experiments_can_be_selected_in_the_list_and_compared(tab: Page) -> 
 
 
 @pytest.mark.slow
-def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
+def test_a_link_opens_a_counterexample_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
     link = tab.get_by_role("link", name="Show the counterexample in the explorer")
     assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
@@ -227,7 +227,7 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
+def test_a_link_opens_the_witness_of_a_record_in_the_explorer(tab: Page) -> None:
     tab.goto("/records?problem=congestion-trees")
     tab.get_by_role("link", name="congestion-trees:S4:congestion=2 in the explorer").click()
     expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")

@@ -55,12 +55,16 @@ def test_commands_in_the_tutorial_give_the_outputs_and_drawings_shown(work: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [PLUGINS, YOUR_PAPER])
-def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, work: Path) -> None:
+def test_examples_on_the_pages_about_plug_ins_print_the_outputs_shown(
+    page: Path, work: Path
+) -> None:
     assert sessions.play_page(page, work) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_on_networks_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
+def test_examples_on_the_page_about_networks_give_the_outputs_and_the_drawing_shown(
+    work: Path,
+) -> None:
     text = YOUR_NETWORK.read_text(encoding="utf-8")
     assert sessions.play_page(YOUR_NETWORK, work) == text
     drawn = work / "backbone.svg"
@@ -70,13 +74,15 @@ def test_the_page_on_networks_gives_the_outputs_and_the_drawing_shown(work: Path
 
 
 @pytest.mark.slow
-def test_the_page_on_machines_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
+def test_examples_on_the_page_about_machines_give_the_outputs_and_the_drawing_shown(
+    work: Path,
+) -> None:
     assert sessions.play_page(MACHINES, work) == MACHINES.read_text(encoding="utf-8")
     assert (work / "dgx1.svg").read_bytes() == (ROOT / "docs" / "dgx1.svg").read_bytes()
 
 
 @pytest.mark.slow
-def test_the_page_on_use_by_programs_gives_the_outputs_shown(work: Path) -> None:
+def test_examples_on_the_page_about_use_by_programs_print_the_outputs_shown(work: Path) -> None:
     assert sessions.play_page(PROGRAMS, work) == PROGRAMS.read_text(encoding="utf-8")
 
 

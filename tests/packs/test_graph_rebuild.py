@@ -137,7 +137,7 @@ def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
     assert_correct(stores)
 
 
-def test_an_impossible_replacement_deletes_nothing(stores: Stores) -> None:
+def test_a_refused_rebuild_by_import_deletes_nothing(stores: Stores) -> None:
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT, replace=True)
     assert_correct(stores)

@@ -126,7 +126,9 @@ def test_backup_and_restore_work_behind_the_pooler_and_change_no_session(
         assert scalars(pooled_engine, "show search_path") == ['"$user", public']
 
 
-def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
+def test_the_doctor_command_reports_a_connection_pooler(
+    pooled_engine: Engine, graph_address: GraphAddress
+) -> None:
     settings = settings_for(pooled_engine.url, graph_address)
     finding = next(each for each in examine(settings) if each.check == "PostgreSQL")
     assert finding.verdict is Verdict.OK

@@ -147,7 +147,9 @@ def test_a_run_that_contradicts_a_stored_run_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.slow
-def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engine) -> None:
+def test_importing_an_experiment_whose_stored_grid_differs_is_refused(
+    file: Path, colleague: Engine
+) -> None:
     run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
     before = rows(colleague)
     with pytest.raises(InputError, match="the stored experiment 'a' has another grid"):
@@ -156,7 +158,9 @@ def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engin
 
 
 @pytest.mark.slow
-def test_an_experiment_in_use_is_reported_as_busy(file: Path, colleague: Engine) -> None:
+def test_importing_into_an_experiment_in_use_is_reported_as_busy(
+    file: Path, colleague: Engine
+) -> None:
     with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
         import_experiments(colleague, file)
 
@@ -189,7 +193,7 @@ def damaged(file: Path) -> Iterator[bytes]:
     yield bytes(range(256)) * 10
 
 
-def test_a_damaged_or_foreign_file_is_refused(
+def test_importing_a_damaged_or_foreign_file_is_refused(
     file: Path, colleague: Engine, tmp_path: Path
 ) -> None:
     bad = tmp_path / "bad"

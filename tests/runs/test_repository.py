@@ -164,14 +164,14 @@ def test_postgresql_converts_exact_fractions_to_decimal_numbers(engine: Engine) 
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
-def test_an_invalid_message_size_is_refused(engine: Engine) -> None:
+def test_postgresql_refuses_an_invalid_message_size(engine: Engine) -> None:
     store_run(engine)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), open_session(engine) as session:
             session.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
-def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
+def test_an_experiment_cannot_have_two_runs_with_the_same_parameters(engine: Engine) -> None:
     store_run(engine)
     with pytest.raises(IntegrityError, match="uq_run_point"):  # null bases count as equal
         store_run(engine)

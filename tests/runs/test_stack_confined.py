@@ -115,7 +115,7 @@ def test_neo4j_has_no_procedures_or_functions_of_extensions(driver: Driver) -> N
     assert setting.records[0]["value"] == ",".join(PROCEDURES)
 
 
-def test_the_allowlist_has_exactly_the_procedures_that_starcast_calls() -> None:
+def test_the_allowlist_of_neo4j_has_exactly_the_procedures_that_starcast_calls() -> None:
     package = Path(starcast.__file__).parent
     text = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert set(re.findall(r"\bCALL (\w+(?:\.\w+)+)", text)) == set(PROCEDURES)
