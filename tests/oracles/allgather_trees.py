@@ -221,7 +221,7 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
 
 @cache
 def mbst(n: int) -> Numbered:
-    """Return the MBST with the generators that the page defines."""
+    """Return the tree MBST (A3), built with the generators that fragopoulou-akl.md defines."""
     defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
     return numbered(n, {k: each for k, each in defined.items() if each})
 

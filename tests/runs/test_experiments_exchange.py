@@ -166,7 +166,7 @@ def test_importing_into_an_experiment_in_use_is_reported_as_busy(
 
 
 def test_many_experiments_are_imported_from_one_file(engine: Engine, tmp_path: Path) -> None:
-    """The locks of the experiments need no additional connections."""
+    """The import does not need a separate database connection for each experiment's lock."""
     names = [f"part-{number}" for number in range(20)]
     for name in names:
         run_experiment(engine, name, SMALL, Silent(), jobs=1)

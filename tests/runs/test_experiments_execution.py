@@ -117,7 +117,7 @@ def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
 
 
 def test_units_lost_to_faults_do_not_make_a_run_fail(engine: Engine) -> None:
-    """With x copies, every unit survives x-1 faults. Randomly drawn faults are stored."""
+    """With x copies, every unit survives x-1 faults. Each run stores the faults drawn for it."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")

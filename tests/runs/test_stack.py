@@ -86,7 +86,7 @@ def kill(settings: Settings, *names: str) -> None:
     assert system.wait_or_kill(family, 30) == []
 
 
-def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
+def test_a_second_up_command_changes_nothing(stack_settings: Settings) -> None:
     """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
     reporter = Recorder()
@@ -281,7 +281,7 @@ def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_taken_during_the_start_is_replaced(
+def test_a_server_uses_another_port_if_the_chosen_port_is_taken_during_the_start(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If another process takes the chosen port, the server uses and publishes another port."""
@@ -380,7 +380,7 @@ def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_up_leaves_no_published_server(
+def test_an_interrupted_up_command_leaves_no_published_server(
     own: Settings, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C leaves no server running.
@@ -548,7 +548,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
+def test_a_second_down_command_finds_nothing_to_stop(own: Settings) -> None:
     """The first `down` stops both servers cleanly."""
     reporter = Recorder()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]

@@ -127,7 +127,7 @@ def test_a_request_that_names_an_impossible_schedule_is_refused(
 
 
 def test_the_selection_all_skips_impossible_schedules() -> None:
-    """The number of messages is not divisible by n-1, or the port model is not supported."""
+    """A schedule may require a multiple of n-1 messages, or not support the port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
