@@ -93,7 +93,9 @@ def test_labels_of_different_lengths_fit_into_their_boxes(
         assert 0 < text < box
 
 
-def test_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
+def test_layouts_of_s4_can_be_chosen_and_links_that_leave_the_torus_are_stubs(
+    open_page: Open,
+) -> None:
     page = open_page("S4")
     drawn = node(page, "4321")
     seen = {drawn.get_attribute("transform")}

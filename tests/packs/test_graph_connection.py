@@ -424,10 +424,10 @@ def test_error_codes_that_tests_cannot_provoke_are_translated(
         ("TransactionStartFailed", "The database needs to be restarted."),
     ],
 )
-def test_a_server_that_closed_its_database_is_asked_for_the_reason(
+def test_the_error_for_a_closed_database_states_that_its_disk_is_full(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, code: str, text: str
 ) -> None:
-    """Only the status of the database states that its disk is full."""
+    """The reason comes from the database's status, since the failed statement does not name it."""
     monkeypatch.setattr(Graph, "_read_status_message", lambda _: "No space left on device")
     full = pytest.raises(LimitError, match=r"the disk of Neo4j at \S+ is full")
     with full as caught, graph._translate_errors(None):

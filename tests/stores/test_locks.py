@@ -259,6 +259,7 @@ def repeat_until(
 def test_every_run_is_in_the_store_or_in_a_backup_kept_by_a_restore(
     settings: Settings, lab: Lab, file: Path, migrated: Engine, rounds: int
 ) -> None:
+    """Experiments store runs while restores replace the store; no run may be lost."""
     ended = threading.Event()
 
     def run(other: Lab, number: int) -> None:

@@ -164,6 +164,7 @@ def test_another_network_with_the_same_spec_is_refused(
 def test_stored_port_numbers_are_used_even_if_the_colouring_changes(
     lab: Lab, forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Another version of starcast may colour the links, and thus number the ports, differently."""
     given = network(CITIES, name="cities")
     lab.add_network(given)
     forget()

@@ -357,6 +357,7 @@ def test_topologies_without_translations_are_stored_and_read_back(
 def test_topologies_with_the_same_default_key_number_get_different_keys(
     stores: Stores, load: Callable[[str], None]
 ) -> None:
+    """The default number is a part of the name's CRC-32, so two names can have the same number."""
     load("@starcast.family('f', pattern=r'net(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
     numbers: dict[int, str] = {}
     for spec in (f"net{number}" for number in range(10**6)):

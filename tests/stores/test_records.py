@@ -122,6 +122,7 @@ def read_state(engine: Engine) -> tuple[int, int, str]:
 
 
 def test_a_true_record_replaces_a_forged_one_but_not_vice_versa(engine: Engine) -> None:
+    """The forged record is stored without regenerating the proof that it names."""
     assert store(engine, FORGED, state="not made again") == 1
     assert read_state(engine) == (5, 5, "not made again")
     assert store(engine, FOUR_ROUNDS) == 1
