@@ -115,7 +115,7 @@ def _data(page: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_html_page_contains_rows_curves_crossovers_and_commands(
+def test_the_html_page_contains_times_curves_crossovers_and_commands(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"

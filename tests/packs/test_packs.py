@@ -71,7 +71,7 @@ def test_every_query_has_an_oracle_with_a_case_on_each_of_its_topologies(query: 
         )
 
 
-def test_every_oracle_belongs_to_a_query() -> None:
+def test_oracles_and_queries_have_the_same_names() -> None:
     assert set(ORACLES) == set(QUERIES)
 
 
