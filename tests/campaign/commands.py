@@ -72,7 +72,7 @@ def read(draw: Random) -> tuple[str, ...]:
 
 
 def use(draw: Random, *, bolt: bool) -> tuple[str, ...]:
-    """Return a command that uses Neo4j if ``bolt``, else one that uses PostgreSQL."""
+    """Return a command that uses Neo4j if ``bolt``, else a command that uses PostgreSQL."""
     if bolt:
         return draw.choice((ingest(draw), ingest(draw), drop(draw), draw.choice(_FROM_BOTH)))
     return draw.choice((change(draw), change(draw), draw.choice(_FROM_POSTGRES)))

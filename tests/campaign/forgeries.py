@@ -138,7 +138,7 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
 
 
 def _wrap(arrays: Arrays, value: int, draw: Random) -> None:
-    """Write a certificate that a checker accepts if its squares overflow 64 bits."""
+    """Write a wrong certificate that a checker would accept if its squares overflowed 64 bits."""
     entry = draw.randint(3_037_000_500, 2**32 - 1)
     vector = np.zeros((1, arrays["side"].size), dtype=np.int64)
     vector[0, draw.randrange(vector.size)] = entry

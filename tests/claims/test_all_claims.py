@@ -86,7 +86,7 @@ def test_the_second_implementation_finds_the_same_counterexample(
     assert next(filter(None, found), None) == verdicts[claim_id].counterexample
 
 
-def test_queries_number_trees_from_0_although_the_papers_number_them_from_1(
+def test_the_query_of_a_counterexample_numbers_trees_from_0_unlike_the_papers(
     verdicts: dict[str, Verdict],
 ) -> None:
     assert "tree: 1}" in to_cypher(verdicts["TS.L5"]), "tree i = 2 of the lemma has number 1"

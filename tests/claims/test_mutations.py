@@ -218,8 +218,8 @@ def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
-    """A check detects at least one change of an object that it uses on its smallest topologies."""
+def test_a_mutation_of_a_used_object_changes_the_verdict(claim: Claim) -> None:
+    """On its smallest topologies, the check detects at least one mutation of an object it uses."""
     tried = 0
     for spec in sorted(claim.sizes.quick, key=count_nodes)[:SIZES]:
         original = verdict_word(claim, spec)

@@ -84,7 +84,7 @@ def test_the_verdict_follows_from_the_evidence_that_a_check_records(
         (("not checkable", "fails", "holds"), "fails"),
     ],
 )
-def test_a_conjunction_has_the_verdict_of_its_worst_part(
+def test_a_claim_with_several_parts_has_the_verdict_of_its_worst_part(
     words: tuple[str, ...], together: str
 ) -> None:
     result = [
@@ -104,7 +104,7 @@ def test_a_conjunction_has_the_verdict_of_its_worst_part(
     )
 
 
-def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
+def test_a_claim_with_several_parts_fails_with_the_smallest_counterexample() -> None:
     result = [
         Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "")
         for n in (5, 3, 4)
@@ -131,7 +131,7 @@ def test_huge_integers_are_compared_exactly(measured: Any, stated: Any) -> None:
     assert verdict_of(lambda check: check.equal("number", measured, measured)).verdict == "holds"
 
 
-def test_a_claim_on_an_absent_subject_without_a_reason_is_not_checkable() -> None:
+def test_a_claim_about_an_algorithm_that_no_paper_contains_is_not_checkable() -> None:
     assert verdict_of(lambda check: check.absent("an algorithm", "")).verdict == "not checkable"
 
 
@@ -216,7 +216,7 @@ def test_a_correction_about_which_nothing_was_compared_is_not_reported_as_true()
     assert ReportRow(claim, result).corrections == ()
 
 
-def test_a_check_of_a_missing_correction_is_an_error() -> None:
+def test_checking_a_correction_that_the_claim_does_not_have_is_an_error() -> None:
     check = ClaimCheck(topology("S3"), ObjectCache())
     with pytest.raises(StarcastError, match=r"test_verdict.py:\d+: the claim of .* no correction"):
         check.correction()
@@ -229,7 +229,7 @@ def test_the_counterexample_does_not_depend_on_the_order_in_which_checks_finish(
     assert claim_verdict(claim, found).sizes == listed
 
 
-def test_an_absent_subject_counts_as_no_comparison() -> None:
+def test_recording_that_an_algorithm_is_absent_does_not_count_as_a_comparison() -> None:
     claim = Claim("TS.L5", "Lemma 5", "", SIZES, absent_and_unequal)
     evidence = verify.run_check(claim, "S3", ObjectCache())
     assert [finding.compared for finding in evidence.findings] == [0, 1]

@@ -65,25 +65,25 @@ def servers(
 
 
 @pytest.mark.parametrize("kind", SLICE)
-def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) -> None:
+def test_campaign_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) -> None:
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()
     assert sum(entry.results.values()) == SLICE[kind]
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_pages_load_during_an_attack(tmp_path: Path, name: str) -> None:
-    """The attacked server has no stores."""
+def test_pages_load_during_an_attack_on_the_web_server(tmp_path: Path, name: str) -> None:
+    """Attacks send many slow, large or malformed requests. The server has no databases."""
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable
 
 
-def test_every_kind_of_action_that_needs_no_embedded_stack_is_tested() -> None:
+def test_every_kind_of_campaign_action_that_needs_no_embedded_stack_is_tested() -> None:
     assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
 
 
-def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
-    """If changed stores were not reported, the other tests would prove nothing."""
+def test_changed_baseline_data_are_reported_as_a_problem(servers: Servers) -> None:
+    """Otherwise a campaign would not notice that an action has changed or deleted stored data."""
     baseline = servers.snapshot()
     assert servers.find_problems(baseline, finished=True) == []
     assert servers.find_problems("[]", finished=True) == ["the runs of the baseline changed"]
@@ -108,21 +108,21 @@ def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
         (2, "error: \x1b[31mwrong\nhint: try\n", "control characters"),
     ],
 )
-def test_an_undocumented_exit_code_or_error_is_a_problem(
+def test_undocumented_exit_codes_and_error_messages_are_reported_as_problems(
     code: int | None, err: str, problem: str
 ) -> None:
     (found,) = find_problems(Done(("x",), code, "", err))
     assert problem in found
 
 
-def test_documented_exit_codes_and_errors_are_not_problems() -> None:
+def test_documented_exit_codes_and_error_messages_are_not_reported_as_problems() -> None:
     for code, err in ((0, ""), (130, "interrupted\n"), (3, "error: none is stored\nhint: list\n")):
         assert find_problems(Done(("x",), code, "", err)) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
 
 
-def test_the_summary_counts_actions_results_and_problems() -> None:
+def test_the_summary_of_a_campaign_counts_actions_results_and_problems() -> None:
     entries = [
         Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
         Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
@@ -132,7 +132,7 @@ def test_the_summary_counts_actions_results_and_problems() -> None:
 
 @pytest.mark.parametrize("kind", fuzz.TEXTS)
 def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> None:
-    """If an example were invalid, its reader would refuse every changed copy for that reason."""
+    """If an example were invalid, every changed copy would be refused, whatever the change."""
     # The servers that the URIs name refuse connections.
     refused = pytest.raises(UnavailableError) if "URI" in kind else nullcontext()
     with patch.object(fuzz, "damage", lambda _, text: text), refused:
@@ -140,7 +140,7 @@ def test_example_texts_are_valid_before_fuzzing(tmp_path: Path, kind: str) -> No
         read()
 
 
-def test_the_seed_and_number_of_an_action_determine_it(tmp_path: Path) -> None:
+def test_a_campaign_action_is_determined_by_its_seed_and_number(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     first, second = (perform(nowhere, 3, 8, "fuzzed input", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)

@@ -87,7 +87,7 @@ def test_claims_check_without_a_server_reports_once_that_nothing_is_stored(alone
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_claims_check_prints_details_of_few_claims_and_counts_the_others(
+def test_claims_check_prints_details_and_counts_claims_not_about_the_given_sizes(
     alone: Starcast,
 ) -> None:
     result = alone("claims check TS.h EDT.Tab3.broadcast-time --sizes S3 --no-store")
@@ -229,9 +229,7 @@ def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PLACES)
-def test_the_query_for_a_counterexample_finds_its_place_in_the_graph(
-    graph: Graph, kind: str
-) -> None:
+def test_the_query_of_a_counterexample_finds_it_in_the_graph(graph: Graph, kind: str) -> None:
     place, of, expected = PLACES[kind]
     query = to_cypher(failed(place, of))
     found = graph.read(query)

@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_names_both_sides_if_a_name_ends_with_a_letter_of_the_legend(
+def test_the_legend_names_an_experiment_whose_name_ends_with_a_legend_letter(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
@@ -115,7 +115,7 @@ def _data(page: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_html_page_contains_rows_curves_crossovers_and_commands(
+def test_the_html_page_contains_times_curves_crossovers_and_commands(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"
@@ -139,7 +139,9 @@ def test_the_html_page_contains_rows_curves_crossovers_and_commands(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
+def test_the_html_page_shows_the_links_used_per_step_by_the_fastest_runs(
+    starcast: Starcast,
+) -> None:
     text = starcast(f"compare {SIDES} -f html").out
     (panel,) = _data(text)
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
@@ -177,7 +179,7 @@ def networks(stored: URL, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("networks")
-def test_option_across_compares_topologies_that_option_where_selects(starcast: Starcast) -> None:
+def test_option_across_compares_the_topologies_selected_by_option_where(starcast: Starcast) -> None:
     apart = starcast("compare sizes")
     assert "--across topology compares them nevertheless" in apart.err
     words = "compare sizes --across topology --where topology=S4 --where topology=Q5"
@@ -207,7 +209,7 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
 
 
 @pytest.mark.usefixtures("networks")
-def test_invalid_columns_and_conditions_are_refused(starcast: Starcast) -> None:
+def test_compare_refuses_invalid_columns_and_conditions(starcast: Starcast) -> None:
     for words, code, message in (
         ("--sort speed", 2, "'speed' is not a column of this comparison"),
         ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
@@ -219,7 +221,7 @@ def test_invalid_columns_and_conditions_are_refused(starcast: Starcast) -> None:
 
 @pytest.mark.usefixtures("networks")
 @pytest.mark.parametrize("columns", [80, 100, 200])
-def test_a_table_is_laid_out_to_fit_the_terminal(
+def test_a_comparison_table_is_laid_out_to_fit_the_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(columns)), ("NO_COLOR", "1")):
@@ -267,7 +269,7 @@ def test_a_latex_table_has_a_caption_and_the_same_rows_as_the_markdown_table(
 @pytest.mark.parametrize(
     ("suffix", "magic"), [(".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG")]
 )
-def test_plots_are_written_in_addition_to_the_listing(
+def test_option_plot_writes_a_file_and_the_table_is_still_printed(
     starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
 ) -> None:
     listed = starcast(f"compare {SIDES} -f csv")
@@ -280,7 +282,7 @@ def test_plots_are_written_in_addition_to_the_listing(
 
 
 @pytest.mark.usefixtures("stored")
-def test_runs_are_listed_in_columns_that_do_not_depend_on_the_experiments(
+def test_option_runs_lists_the_compared_runs_in_fixed_columns(
     starcast: Starcast,
 ) -> None:
     rows = starcast(f"compare {SIDES} --runs -f csv").rows
@@ -294,7 +296,7 @@ def test_runs_are_listed_in_columns_that_do_not_depend_on_the_experiments(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_table_and_the_page_state_how_runs_are_paired(
+def test_the_table_and_the_html_page_state_how_runs_are_matched(
     starcast: Starcast,
 ) -> None:
     rule = "a row compares runs with equal message_bytes and segments"
@@ -305,7 +307,7 @@ def test_the_table_and_the_page_state_how_runs_are_paired(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> None:
+def test_option_plot_only_writes_one_of_the_two_plots(starcast: Starcast, tmp_path: Path) -> None:
     height = {}
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"
@@ -321,7 +323,7 @@ def test_each_plot_can_be_written_alone(starcast: Starcast, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["twocolumn", "onecolumn"])
 @pytest.mark.usefixtures("stored")
-def test_the_commands_for_a_paper_run_and_their_tables_fit_the_page(
+def test_commands_in_the_guide_for_authors_work_and_their_tables_fit_the_page(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     """docs/for-a-paper.md has commands that write tables, and a document that includes them."""

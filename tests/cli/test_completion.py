@@ -132,7 +132,7 @@ def candidates(shell: str, words: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored", "shell_home")
-def test_the_program_passes_stored_ids_to_fish_and_zsh() -> None:
+def test_completion_scripts_of_fish_and_zsh_receive_stored_ids() -> None:
     assert candidates("fish", "starcast forest show S4:mul") == [ID]
     (line,) = candidates("zsh", "starcast forest show S4:mul")
     assert line == f"_arguments '*: :((\"{ID.replace(':', chr(92) * 2 + ':')}\"))'"

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("servers")
 
 @pytest.fixture
 def what(stores: Stores) -> Plan:
-    """Store S4 and its multiple trees, and return the plan."""
+    """Store S4 and its forest `multiple`, and return the plan."""
     wanted = plan("S4", "multiple")
     ingest(stores, wanted)
     return wanted

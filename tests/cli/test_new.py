@@ -57,7 +57,7 @@ def test_a_new_plug_in_works_without_changes(
         ("family", "a" * 300, "is not a valid name"),
     ],
 )
-def test_invalid_kinds_and_names_are_refused(
+def test_starcast_new_refuses_invalid_kinds_and_names(
     kind: PluginKind, name: str, message: str, tmp_path: Path
 ) -> None:
     with Lab(Settings.load()) as lab, pytest.raises(InputError) as refusal:
@@ -66,7 +66,7 @@ def test_invalid_kinds_and_names_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_error_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_the_error_of_starcast_new_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with Lab(Settings.load()) as lab, pytest.raises(InputError) as refusal:
         lab.new_plugin("family", "for", folder=tmp_path / "file")
@@ -74,9 +74,7 @@ def test_the_error_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["for", "random", "numpy"])
-def test_the_name_of_a_plug_in_may_be_that_of_a_python_keyword_or_module(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_plug_in_can_be_named_like_a_python_keyword_or_module(name: str, tmp_path: Path) -> None:
     with Lab(Settings.load()) as lab:
         assert lab.new_plugin("construction", name, folder=tmp_path).name == f"{name}_.py"
 

@@ -218,7 +218,9 @@ def test_user_queries_run_by_path_or_name_despite_another_invalid_query(
             assert (result.code, result.json, result.err) == (0, [{"nodes": nodes}], "")
 
 
-def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
+def test_json_and_csv_output_has_the_nodes_and_the_ports_of_a_path(
+    starcast: Starcast, home: Path
+) -> None:
     (row,) = starcast(f"{SHORTEST_PATH} --format json", home=home).json
     assert len(row[PATH]) == len(row["ports"]) + 1 == row["length"] + 1
     (line,) = starcast(f"{SHORTEST_PATH} --format csv", home=home).rows
@@ -305,7 +307,7 @@ def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     assert missing.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_drawing_is_written_to_stdout_or_to_a_file(
+def test_the_drawing_of_a_query_result_is_written_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     result = starcast(f"{SHORTEST_PATH} -f svg", home=home)
@@ -329,7 +331,9 @@ def test_a_drawing_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) ->
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_a_drawing_can_have_the_layout_levels_or_ring(starcast: Starcast, home: Path) -> None:
+def test_the_drawing_of_a_query_result_can_have_the_layout_levels_or_ring(
+    starcast: Starcast, home: Path
+) -> None:
     levels, ring = (
         starcast(f"{SHORTEST_PATH} -f svg --layout {layout}", home=home).out
         for layout in ("levels", "ring")
@@ -402,7 +406,7 @@ def test_query_list_can_be_restricted_to_a_pack_or_word(starcast: Starcast) -> N
     assert "did you mean 'overlap'" in nothing.err
 
 
-def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> None:
+def test_query_parameters_can_be_given_as_text_or_json(starcast: Starcast, home: Path) -> None:
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
     digits = starcast("query ask -f json", COUNT, "topology=S4", "most=7", home=home)
     assert digits.json == [{"nodes": 0}]
@@ -414,7 +418,7 @@ def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> No
     ]
 
 
-def test_a_statement_comes_from_a_file_or_from_stdin(
+def test_query_ask_reads_a_statement_from_a_file_or_from_stdin(
     starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"// a comment\n{COUNT};\n"
@@ -428,7 +432,7 @@ def test_a_statement_comes_from_a_file_or_from_stdin(
     assert ask(starcast, home, "-")
 
 
-def test_errors_and_unknown_names_in_a_statement_are_reported(
+def test_query_ask_reports_errors_and_unknown_names_in_a_statement(
     starcast: Starcast, home: Path
 ) -> None:
     for statement, name in (
@@ -444,7 +448,7 @@ def test_errors_and_unknown_names_in_a_statement_are_reported(
     assert "Neo4j refuses the statement" in error
 
 
-def test_the_number_of_rows_and_the_time_are_limited(
+def test_options_limit_the_rows_and_the_execution_time_of_a_query(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     words = "query ask 'MATCH (n:Node) RETURN n.key AS key' --limit 2 -f csv"
@@ -462,7 +466,7 @@ def test_the_number_of_rows_and_the_time_are_limited(
         assert "took longer than 0.5 s" in slow.err
 
 
-def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path) -> None:
+def test_query_ask_prints_nodes_relationships_and_paths(starcast: Starcast, home: Path) -> None:
     words = "MATCH path = (a:Node {topology: 'S3', rank: 0})-[link:LINK {port: 2}]-(b) RETURN"
     (row,) = ask(starcast, home, f"{words} a, link, [a, b] AS both, path")
     node = row["a"]
@@ -480,7 +484,7 @@ def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path)
     assert table.rstrip().endswith("123 213")
 
 
-def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) -> None:
+def test_a_query_created_by_query_new_can_be_run(starcast: Starcast, home: Path) -> None:
     path = starcast("query new mine/neighbours").out.strip()
     assert starcast("query new mine/others").code == 0
     assert starcast("query check mine", home=home).code == 0

@@ -60,14 +60,14 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 
 
 @pytest.mark.usefixtures("database")
-def test_a_run_number_that_is_too_large_is_not_found(starcast: Starcast) -> None:
+def test_a_run_number_beyond_the_range_of_the_database_is_not_found(starcast: Starcast) -> None:
     for number in (2**31, 2**63, 10**20):
         for words in (f"run show {number}", f"compare {number} {number}"):
             assert refused(starcast(words), 3)[0] == f"no run {number} is stored"
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_stores_three_costs_and_run_show_prints_how_to_reproduce_them(
+def test_run_once_stores_three_costs_and_run_show_prints_a_command_to_reproduce_them(
     starcast: Starcast,
 ) -> None:
     result = starcast(f"run once {POINT} --ports one --segments 3 -f json")
@@ -124,7 +124,7 @@ def test_messages_about_one_run_or_unit_use_the_singular(
 
 
 @pytest.mark.usefixtures("database")
-def test_commands_that_use_an_experiment_report_its_missing_runs(
+def test_commands_on_an_incomplete_experiment_report_the_number_of_missing_runs(
     starcast: Starcast, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = f"experiment run ours --algorithm multiple {GRID}"
@@ -242,7 +242,7 @@ def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
 
 
 @pytest.mark.usefixtures("database")
-def test_experiment_show_prints_how_to_run_several_grids_again(
+def test_experiment_show_prints_the_command_that_exports_several_grids(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.toml"
@@ -360,7 +360,7 @@ def test_option_all_and_csv_show_every_column_of_runs(
 
 
 @pytest.mark.usefixtures("wide")
-def test_tables_of_reproduced_runs_and_of_experiments_fit_on_a_terminal(
+def test_lists_of_experiments_and_reproduced_runs_fit_on_a_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head, body, _ = table_of(
@@ -408,7 +408,7 @@ def test_experiment_reproduce_reports_for_every_run_whether_its_figures_agree(
 
 
 @pytest.mark.usefixtures("two")
-def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
+def test_commands_printed_by_compare_reproduce_the_experiments(starcast: Starcast) -> None:
     explained, _, commands = starcast("compare ours theirs").err.partition("reproduce with:")
     assert "in all rows: topology S4, collective broadcast" in explained
     local, remote = (

@@ -158,7 +158,7 @@ def test_the_package_can_be_run_as_a_module() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "\x04"])
-def test_the_end_of_the_input_at_a_confirmation_prompt_acts_like_ctrl_c(
+def test_end_of_file_at_a_confirmation_prompt_acts_like_ctrl_c(
     answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = io.StringIO(answer.strip("\x04"))
@@ -198,7 +198,7 @@ def test_writing_an_output_file_does_not_replace_a_pipe(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-def test_output_to_dev_stdout_keeps_its_place_between_other_output(tmp_path: Path) -> None:
+def test_text_written_to_dev_stdout_appears_in_order_with_other_output(tmp_path: Path) -> None:
     script = (
         "import os\nfrom starcast.support.atomic import atomic_write\nos.write(1, b'a\\n')\n"
         "with atomic_write('/dev/stdout') as file:\n    file.write(b'b\\n')\nos.write(1, b'c\\n')"
@@ -268,7 +268,7 @@ def test_letters_of_right_to_left_scripts_are_unchanged(
     assert "שלום" in capsys.readouterr().out
 
 
-def test_the_output_of_a_plug_in_goes_to_stderr(tmp_path: Path) -> None:
+def test_text_printed_by_a_plug_in_goes_to_stderr(tmp_path: Path) -> None:
     file = tmp_path / "prints.py"
     file.write_text(
         "import starcast\nprint('one')\n@starcast.construction('f', source='this test')\n"

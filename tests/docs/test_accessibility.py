@@ -27,13 +27,15 @@ PATHS = (
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("state", STATES)
-def test_the_explorer_is_accessible_in_every_mode(open_page: Open, state: str, mode: str) -> None:
+def test_the_explorer_is_accessible_in_every_display_mode(
+    open_page: Open, state: str, mode: str
+) -> None:
     assert find_faults(open_page("S4", STATES[state], MODES[mode]), MODES[mode]) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", PATHS)
-def test_pages_of_a_server_are_accessible_in_every_mode(
+def test_pages_of_a_server_are_accessible_in_every_display_mode(
     window: BrowserContext, address: str, path: str, mode: str
 ) -> None:
     page = window.pages[0] if window.pages else window.new_page()
@@ -65,7 +67,7 @@ def test_an_accessibility_defect_is_detected(open_page: Open, defect: str, fault
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forced_colours_do_not_change_the_drawing_and_its_legend(
+def test_the_forced_colours_mode_does_not_change_the_drawing_and_its_legend(
     open_page: Open, scheme: str
 ) -> None:
     """Otherwise the meaning of colours and the labels on coloured nodes would be lost."""
@@ -84,7 +86,7 @@ def test_forced_colours_do_not_change_the_drawing_and_its_legend(
     )
 
 
-def test_buttons_and_keys_move_the_drawing_without_dragging(open_page: Open) -> None:
+def test_the_drawing_can_be_moved_by_buttons_and_keys_instead_of_dragging(open_page: Open) -> None:
     page = open_page("S4")
 
     def place() -> tuple[float, float, float]:

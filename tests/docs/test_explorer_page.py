@@ -56,10 +56,10 @@ def saved(page: Page, button: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
-def test_the_page_is_small_loads_nothing_and_permits_only_its_own_script(
+def test_the_page_is_small_and_self_contained_and_permits_only_its_own_script(
     write_page: Callable[[str], Path],
 ) -> None:
-    """The embedded data cannot close their script element."""
+    """The embedded data contain no character that could end their script element."""
     text = write_page("S5").read_text(encoding="utf-8")
     assert len(text.encode()) < 3e6
     assert "default-src 'none'" in text
@@ -93,7 +93,9 @@ def test_labels_of_different_lengths_fit_into_their_boxes(
         assert 0 < text < box
 
 
-def test_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
+def test_layouts_of_s4_can_be_chosen_and_links_that_leave_the_torus_are_stubs(
+    open_page: Open,
+) -> None:
     page = open_page("S4")
     drawn = node(page, "4321")
     seen = {drawn.get_attribute("transform")}
@@ -139,7 +141,7 @@ def test_s8_is_drawn_as_a_quotient_graph_by_default(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
 
 
-def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page: Open) -> None:
+def test_a_copied_url_opens_a_page_in_the_same_state(open_page: Open) -> None:
     state = (
         "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
     )
@@ -158,7 +160,7 @@ def test_a_page_opened_with_the_url_of_another_page_has_the_same_state(open_page
     assert node(again, "4321").get_attribute("transform") == place
 
 
-def test_invalid_parts_of_a_url_are_reported_and_the_rest_is_shown(open_page: Open) -> None:
+def test_invalid_parts_of_a_url_are_reported_and_valid_parts_are_applied(open_page: Open) -> None:
     state = "layout=hairball&schedule=broadcast:multiple&step=99&node=9999&faults=1234-4321&x=<b>y"
     page = open_page("S4", state)
     notices = page.locator("#notices").inner_text()
@@ -174,7 +176,7 @@ def test_invalid_parts_of_a_url_are_reported_and_the_rest_is_shown(open_page: Op
     assert escaped.locator("#faults code").all_inner_texts() == ["1234"]
 
 
-def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_page: Open) -> None:
+def test_after_each_step_the_page_shows_how_many_units_each_node_holds(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple")
     built = build_schedule(topology("S4"), "broadcast:multiple")
     labels = topology("S4").labels()
@@ -337,7 +339,7 @@ def test_trees_can_be_hidden_and_the_width_of_links_shows_their_load(open_page: 
     )
 
 
-def test_the_selection_moves_along_ports_with_the_keyboard_alone(open_page: Open) -> None:
+def test_keys_move_the_selection_across_ports_to_neighbours(open_page: Open) -> None:
     page = open_page("S4", "layout=torus")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("3")
@@ -425,7 +427,9 @@ def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
 
 
 @pytest.mark.slow
-def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Open) -> None:
+def test_a_node_can_be_made_to_fail_from_the_current_step_on_and_be_repaired(
+    open_page: Open,
+) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2")
     node(page, "2134").click()
     page.get_by_role("button", name="Fail from step 2 on").click()
@@ -438,7 +442,7 @@ def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Ope
     expect(page.locator("#live")).to_have_text("no faults")
 
 
-def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: Open) -> None:
+def test_nodes_are_not_marked_as_missing_units_if_no_schedule_is_selected(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
     assert page.locator("[aria-label*='units missing']").count() > 0
     page.select_option("#schedule", "")
@@ -458,7 +462,7 @@ def test_a_click_anywhere_in_the_box_of_a_node_selects_the_node(open_page: Open)
             expect(page.locator("#selection code")).to_have_text(label)
 
 
-def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
+def test_a_link_can_be_selected_by_a_click_and_made_to_fail(open_page: Open) -> None:
     page = open_page("S4", "layout=torus&schedule=broadcast:multiple&step=1")
     ends = [node(page, label).bounding_box() for label in ("1234", "2134")]
     assert all(ends)
@@ -690,7 +694,8 @@ def test_a_printed_page_contains_the_entire_drawing_and_its_legend(
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
     page.emulate_media(media="null")
     assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
-    # Browsers run no scripts between the layouts for screen and paper, so disable the observer.
+    # Browsers run no scripts between the layouts for screen and paper, so disable the page's
+    # ResizeObserver.
     page.evaluate("ResizeObserver.prototype.observe = () => {}")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
@@ -729,7 +734,7 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 @pytest.mark.usefixtures("irregular")
 def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
-    """At a port without a link, a node is its own neighbour."""
+    """In the data, a port without a link leads back to its node; the page must not draw it."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
@@ -766,10 +771,10 @@ SWITCHED = [
 
 @pytest.mark.usefixtures("irregular")
 @pytest.mark.parametrize(("collective", "faults"), SWITCHED)
-def test_the_replay_expects_no_deliveries_to_switches(
+def test_the_replay_of_a_schedule_requires_no_deliveries_to_switches(
     open_page: Open, collective: str, faults: list[str]
 ) -> None:
-    """The 7 endpoints among the 12 nodes determine the units; the 5 switches do not."""
+    """Units belong to the 7 endpoints of the network; its 5 switches only forward them."""
     name = f"{collective}:forest(base=breadth-first)"
     built = build_schedule(topology("Switched12"), name)
     result = simulate(built, [Fault.parse(text) for text in faults])

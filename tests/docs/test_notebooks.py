@@ -33,7 +33,7 @@ def test_a_notebook_runs_with_the_outputs_that_it_shows(
     assert sum(map(len, notebooks.outputs(stored))) > 10
 
 
-def test_outputs_are_compared_without_measured_times_rates_and_paths() -> None:
+def test_times_rates_and_paths_are_removed_before_outputs_are_compared() -> None:
     text = "created 5: 1,550 rows in 11.8 s, 229 rows/s; time 4584, /home/a/.local/share/starcast"
     assert notebooks.normalise(text) == (
         "created 5: 1,550 rows in ... s, ... rows/s; time 4584, HOME"

@@ -48,7 +48,7 @@ def address(filled: Lab) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_all_pages_are_accessible_in_every_mode(tab: Page, mode: str) -> None:
+def test_all_pages_are_accessible_in_every_display_mode(tab: Page, mode: str) -> None:
     enter_mode(tab, MODES[mode])
     for path in PAGES:
         tab.goto(path)
@@ -172,7 +172,9 @@ def test_the_claims_page_counts_the_checked_claims_and_has_no_empty_column(tab: 
 
 
 @pytest.mark.slow
-def test_a_query_drawing_is_as_wide_as_the_page_and_opens_on_a_click(tab: Page) -> None:
+def test_the_drawing_of_a_query_result_is_as_wide_as_the_page_and_opens_on_a_click(
+    tab: Page,
+) -> None:
     tab.goto("/queries/topology/neighbours?topology=S4&node=1234")
     picture = tab.get_by_role("img", name="The nodes and links of the answer")
     expect(picture).to_be_visible()
@@ -204,7 +206,7 @@ def test_tick_labels_do_not_overlap_on_a_phone_screen(tab: Page, filled: Lab) ->
 
 
 @pytest.mark.slow
-def test_experiments_can_be_chosen_and_compared(tab: Page) -> None:
+def test_two_experiments_can_be_selected_in_the_list_and_compared(tab: Page) -> None:
     tab.goto("/experiments")
     tab.get_by_label("compare ours").check()
     tab.get_by_label("compare theirs").check()
@@ -216,7 +218,7 @@ def test_experiments_can_be_chosen_and_compared(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
+def test_a_link_opens_a_counterexample_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
     link = tab.get_by_role("link", name="Show the counterexample in the explorer")
     assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
@@ -225,7 +227,7 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
+def test_a_link_opens_the_witness_of_a_record_in_the_explorer(tab: Page) -> None:
     tab.goto("/records?problem=congestion-trees")
     tab.get_by_role("link", name="congestion-trees:S4:congestion=2 in the explorer").click()
     expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
@@ -234,7 +236,7 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None:
+def test_the_explorer_draws_the_topology_named_in_its_url(tab: Page) -> None:
     """The data come from the API. Requests to other hosts and console errors fail the test."""
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)
@@ -244,7 +246,7 @@ def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None
 
 
 @pytest.mark.slow
-def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
+def test_a_late_response_does_not_replace_the_forest_chosen_meanwhile(tab: Page) -> None:
     tab.goto("/explore/S4")
     tab.wait_for_selector("body[data-ready]")
     held: list[Route] = []
@@ -262,7 +264,7 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_page_without_an_explorer_links_to_other_topologies(tab: Page) -> None:
+def test_error_pages_of_the_explorer_link_to_other_topologies(tab: Page) -> None:
     tab.goto("/explore/S9?schedule=broadcast:greedy")
     expect(tab.get_by_role("alert")).to_contain_text("S9 has 362,880 nodes")
     tab.goto("/explore/s4")

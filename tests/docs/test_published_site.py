@@ -71,7 +71,7 @@ def tab(browser: Browser) -> Iterator[Page]:
     assert problems == []
 
 
-def test_the_home_page_of_a_site_does_not_explain_topology_names(site: Path) -> None:
+def test_the_home_page_of_a_published_site_has_no_help_on_topology_names(site: Path) -> None:
     home = (site / "index.html").read_text()
     assert "How to write a topology" not in home
 
@@ -96,7 +96,7 @@ def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(sit
     assert {(site / page) for page in PAGES} <= linked
 
 
-def test_files_have_the_row_counts_times_verdicts_and_witnesses_of_the_python_api(
+def test_row_counts_times_verdicts_and_witnesses_in_the_files_equal_those_in_python(
     site: Path, filled: Lab
 ) -> None:
     for name, table in (
@@ -120,7 +120,7 @@ def test_files_have_the_row_counts_times_verdicts_and_witnesses_of_the_python_ap
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("page", PAGES)
-def test_all_kinds_of_pages_are_accessible_in_every_mode(
+def test_all_kinds_of_pages_are_accessible_in_every_display_mode(
     site: Path, tab: Page, page: str, mode: str
 ) -> None:
     enter_mode(tab, MODES[mode])

@@ -55,12 +55,16 @@ def test_commands_in_the_tutorial_give_the_outputs_and_drawings_shown(work: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [PLUGINS, YOUR_PAPER])
-def test_examples_on_the_pages_on_plug_ins_print_the_outputs_shown(page: Path, work: Path) -> None:
+def test_examples_on_the_pages_about_plug_ins_print_the_outputs_shown(
+    page: Path, work: Path
+) -> None:
     assert sessions.play_page(page, work) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_on_networks_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
+def test_examples_on_the_page_about_networks_give_the_outputs_and_the_drawing_shown(
+    work: Path,
+) -> None:
     text = YOUR_NETWORK.read_text(encoding="utf-8")
     assert sessions.play_page(YOUR_NETWORK, work) == text
     drawn = work / "backbone.svg"
@@ -70,13 +74,15 @@ def test_the_page_on_networks_gives_the_outputs_and_the_drawing_shown(work: Path
 
 
 @pytest.mark.slow
-def test_the_page_on_machines_gives_the_outputs_and_the_drawing_shown(work: Path) -> None:
+def test_examples_on_the_page_about_machines_give_the_outputs_and_the_drawing_shown(
+    work: Path,
+) -> None:
     assert sessions.play_page(MACHINES, work) == MACHINES.read_text(encoding="utf-8")
     assert (work / "dgx1.svg").read_bytes() == (ROOT / "docs" / "dgx1.svg").read_bytes()
 
 
 @pytest.mark.slow
-def test_the_page_on_use_by_programs_gives_the_outputs_shown(work: Path) -> None:
+def test_examples_on_the_page_about_use_by_programs_print_the_outputs_shown(work: Path) -> None:
     assert sessions.play_page(PROGRAMS, work) == PROGRAMS.read_text(encoding="utf-8")
 
 
@@ -129,7 +135,7 @@ def test_the_documented_disk_sizes_agree_with_those_of_the_demo(reader: tuple[Pa
 
 
 @pytest.mark.slow
-def test_pages_and_notebooks_run_one_after_another_in_one_home(
+def test_pages_and_notebooks_can_be_run_one_after_another_in_one_home(
     reader: tuple[Path, str],
 ) -> None:
     """The tutorial, the pages on plug-ins and Python, and the notebooks run after the README.
@@ -156,7 +162,7 @@ def test_pages_and_notebooks_run_one_after_another_in_one_home(
             notebooks.execute(path, environment)
 
 
-def test_a_command_must_end_with_its_announced_exit_code_and_output(work: Path) -> None:
+def test_running_a_page_fails_if_a_command_has_an_unexpected_exit_code(work: Path) -> None:
     page = "<!-- exit code 3 -->\n```sh\necho no >&2; (exit {})\n```\n\n```text\nno\n```\n"
     assert sessions.run_page(page.format(3), work, SHELL, {}) == page.format(3)
     failing = "```sh\necho before; false\n```\n\n```sh\necho after\n```\n"

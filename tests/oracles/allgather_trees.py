@@ -21,7 +21,7 @@ def odd(x: Node) -> bool:
 
 
 def ehrlich(m: int) -> list[int]:
-    """Return the types along the Hamiltonian path of S_m that Ehrlich's Algorithm E generates."""
+    """Return the link types along the Hamiltonian path of S_m from Ehrlich's Algorithm E."""
     b, c = list(range(m)), [0] * (m + 1)
     types: list[int] = []
     while True:
@@ -37,7 +37,7 @@ def ehrlich(m: int) -> list[int]:
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
-    """Return the types of the first path from u to goal that depth-first search finds, or None.
+    """Return the link types of the first path from u to goal by depth-first search, or None.
 
     The path visits all nodes that differ from u only in the free positions, each exactly once.
     """
@@ -63,7 +63,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """Return the types of a path from u to goal, built recursively as the page describes.
+    """Return the link types of a path from u to goal, built recursively as fragopoulou-akl.md says.
 
     The path visits all nodes that differ from u only in the free positions, each exactly once.
     """
@@ -104,7 +104,7 @@ def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
 
 @cache
 def cycle_types(n: int) -> list[int]:
-    """Return the n! types along the Hamiltonian cycle that starts at the identity."""
+    """Return the n! link types along the Hamiltonian cycle that starts at the identity."""
     if n == 3:
         return [2, 3, 2, 3, 2, 3]
     e = identity(n)
@@ -118,7 +118,7 @@ def cycle_tree(n: int) -> Tree:
 
 
 def w(n: int) -> list[int]:
-    """Return w, the types along T_2, the first of the n-1 rotated Hamiltonian paths."""
+    """Return w, the link types along T_2, the first of the n-1 rotated Hamiltonian paths."""
     return [2, *(d + 1 for d in ehrlich(n - 1))]
 
 
@@ -169,7 +169,7 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace: a node, and the type that its parent link must have."""
+    """The generator G_k of a necklace: a node, and the dimension of the link to its parent."""
 
     node: Node
     type: int
@@ -221,7 +221,7 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
 
 @cache
 def mbst(n: int) -> Numbered:
-    """Return the MBST with the generators that the page defines."""
+    """Return the tree MBST (A3), built with the generators that fragopoulou-akl.md defines."""
     defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
     return numbered(n, {k: each for k, each in defined.items() if each})
 

@@ -200,7 +200,7 @@ def sum_arrivals(
 def last_arrivals(
     owed: dict[str, list[Fraction | None]], dead: set[str]
 ) -> dict[str, Fraction | None]:
-    """Return the last time of each node, or None if the node is dead or lacks a time."""
+    """Return each node's last arrival, or None if the node is dead or one of its times is None."""
     return {
         node: None
         if node in dead or None in times

@@ -82,7 +82,7 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """Return L, the sum over all nodes in X of their numbers of displaced symbols and of cycles."""
+    """Return L, the number of displaced symbols plus the number of cycles, summed over X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 

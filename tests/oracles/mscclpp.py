@@ -1,8 +1,8 @@
 """An executor of MSCCL++ plans with numbers instead of data, which shares no code with starcast.
 
 Thread blocks are interleaved at random; no operation interrupts another one. A chunk is an array
-of `PARTS` numbers; each thread block of a group moves some of these. Contributions to a sum are
-distinct random numbers, so that a wrong sum is noticed.
+of `PARTS` numbers; each thread block of a group moves some of these numbers. Contributions to a
+sum are distinct random numbers, so that a wrong sum is noticed.
 
 Reference: ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
 """
@@ -157,7 +157,7 @@ def _units(
 
 
 def _place(plan: Any, rank: int, buffer: str, index: int) -> Any:
-    """Return the key of a memory place: rank, buffer and index.
+    """Return the key of a memory location: rank, buffer and index.
 
     In an in-place plan, the smaller of the input and output buffers is a part of the larger one.
     """

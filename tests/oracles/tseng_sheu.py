@@ -36,7 +36,7 @@ def greedy(r: Node) -> Tree:
 
 @cache
 def multiple(r: Node) -> tuple[Tree, ...]:
-    """Return the n-1 multiple trees with root r (A2).
+    """Return the n-1 trees of the construction `multiple` with root r (A2).
 
     Tree i is the greedy tree of r shifted cyclically by i positions, re-rooted at r.
     """
@@ -44,7 +44,7 @@ def multiple(r: Node) -> tuple[Tree, ...]:
 
 
 def height_of_multiple(n: int) -> int:
-    """Return the height of the highest multiple tree, by its closed form (A6).
+    """Return the maximum height of the trees of `multiple`, by its closed form (A6).
 
     The height is D_n + n + g - 2, where g is the largest proper divisor of n, but 1 for n = 2.
     """

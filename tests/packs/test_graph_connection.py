@@ -85,7 +85,7 @@ def test_a_read_transaction_cannot_write(graph: Graph) -> None:
 @pytest.mark.parametrize(
     "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
 )
-def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
+def test_an_invalid_cypher_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
     """The error is one line with the server's reason."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
         graph.read(cypher)
@@ -241,7 +241,7 @@ def test_a_supported_server_version_is_accepted(
         (b"", UnavailableError, "starcast up"),
     ],
 )
-def test_servers_of_other_kinds_are_refused(
+def test_servers_without_a_supported_bolt_version_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
     """The servers share no Bolt version with the driver, speak HTTP, or close the connection."""
@@ -286,10 +286,10 @@ def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
 
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
 @pytest.mark.usefixtures("certificate")
-def test_uri_schemes_for_routing_or_any_certificate_can_read_and_write(
+def test_uri_schemes_with_routing_or_without_certificate_checks_can_be_used(
     clean_graph: GraphAddress, scheme: str
 ) -> None:
-    """The schemes include routing to a single server, and TLS with any certificate.
+    """``neo4j`` routes, here to the only server; ``+ssc`` accepts any TLS certificate.
 
     A scheme can be in upper case.
     """
@@ -424,10 +424,10 @@ def test_error_codes_that_tests_cannot_provoke_are_translated(
         ("TransactionStartFailed", "The database needs to be restarted."),
     ],
 )
-def test_a_server_that_closed_its_database_is_asked_for_the_reason(
+def test_the_error_for_a_closed_database_states_that_its_disk_is_full(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, code: str, text: str
 ) -> None:
-    """Only the status of the database states that its disk is full."""
+    """The reason comes from the database's status, since the failed statement does not name it."""
     monkeypatch.setattr(Graph, "_read_status_message", lambda _: "No space left on device")
     full = pytest.raises(LimitError, match=r"the disk of Neo4j at \S+ is full")
     with full as caught, graph._translate_errors(None):

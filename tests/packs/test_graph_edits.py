@@ -27,7 +27,7 @@ DIFFERENT = "its rows in the graph differ from those of the newly built artifact
 def stored_before(
     graph_address: GraphAddress, graph_driver: Driver, store_url: URL
 ) -> Iterator[Stores]:
-    """PostgreSQL and Neo4j with S4, its multiple trees, its greedy tree and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its forests `multiple` and `greedy`, and a broadcast."""
     empty(graph_address, graph_driver)
     with (
         new_database(store_url) as url,

@@ -32,7 +32,7 @@ over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """PostgreSQL and Neo4j with S4, its multiple trees and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its forest `multiple` and a broadcast."""
     ingest(stores, PLAN)
     return stores
 
@@ -68,8 +68,10 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
         rebuild(stores, ["S9"])
 
 
-def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph: Graph) -> None:
-    """The mark is a node that names the owner. Graphs of other programs cannot be verified."""
+def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
+    engine: Engine, graph: Graph
+) -> None:
+    """The only node created names the owner. Without it, a graph with other nodes is refused."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -81,7 +83,7 @@ def test_a_rebuild_of_an_empty_store_only_marks_the_graph(engine: Engine, graph:
 
 
 def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
-    """The rebuild also works after another ingest has marked the missing artifacts as lost."""
+    """Before the rebuild, an ingest of another topology marks the missing artifacts as lost."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     ingest(stores, plan("S3"))
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
@@ -106,10 +108,10 @@ def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None
 
 
 @pytest.mark.parametrize("is_marked", [False, True], ids=["complete", "failed"])
-def test_a_rebuild_includes_the_missing_artifacts_that_its_artifacts_need(
+def test_rebuilding_a_schedule_also_rebuilds_its_missing_topology_and_forest(
     stores: Stores, is_marked: bool
 ) -> None:
-    """The topology and the forest are missing in the graph, marked as lost or not."""
+    """The graph has been emptied. In one case, another ingest has recorded the loss."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     if is_marked:
         ingest(stores, plan("S3"))
@@ -135,16 +137,16 @@ def test_artifacts_of_unknown_networks_are_deleted(stores: Stores) -> None:
     assert_correct(stores)
 
 
-def test_an_impossible_replacement_deletes_nothing(stores: Stores) -> None:
+def test_a_refused_rebuild_by_import_deletes_nothing(stores: Stores) -> None:
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT, replace=True)
     assert_correct(stores)
 
 
-def test_an_artifact_is_not_complete_after_an_interrupted_replacement(
+def test_an_ingest_creates_the_artifacts_that_an_interrupted_rebuild_has_deleted(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process is killed after the deletion of the nodes; the next ingest creates them."""
+    """The rebuild stops after deleting the nodes; the next ingest creates all artifacts again."""
 
     def delete_rows(graph: Graph, cypher: str, *given: Any) -> int:
         if "(n:Topology)" in cypher:
@@ -224,7 +226,7 @@ def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
     assert_correct(few)
 
 
-def test_nodes_of_other_programs_are_kept(stores: Stores) -> None:
+def test_a_rebuild_keeps_nodes_of_other_programs_even_with_discard_foreign(stores: Stores) -> None:
     """The nodes have a foreign label, no label, or the label `Node` without its properties."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
@@ -300,7 +302,7 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """The server is the user's own, another process holds the lock, or an artifact has failed."""
+    """The server is not embedded, another process holds the lock, or an artifact is incomplete."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

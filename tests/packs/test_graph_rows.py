@@ -92,7 +92,7 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     assert artifacts.checksum(table) == sum(mixed([v, v + 5]) for v in huge.tolist())
 
 
-def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
+def test_the_checksum_of_nodes_interprets_labels_as_numbers_in_base_37() -> None:
     """The digits 1..36 stand for the characters 0..9a..z."""
     network = topology("S4")
     expected = 0
@@ -178,7 +178,7 @@ def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(
     assert artifacts.node_checksum(topology("S5")) == joined_rows
 
 
-def test_joining_no_blocks_gives_no_rows() -> None:
+def test_joining_an_empty_list_of_blocks_gives_no_rows() -> None:
     """An artifact can have no rows, and thus no blocks."""
     assert len(artifacts.join_blocks([], LINK, "S2", topology("S2"))) == 0
 

@@ -14,8 +14,8 @@ from starcast.topologies.stars import largest_k
 
 @pytest.mark.whole
 @pytest.mark.parametrize("element", schema.ELEMENTS, ids=lambda element: element.name)
-def test_declarations_are_well_formed(element: schema.Element) -> None:
-    """Names are inserted into Cypher text, and refer to declared properties and labels."""
+def test_declarations_of_the_graph_schema_are_well_formed(element: schema.Element) -> None:
+    """All names can be inserted into Cypher text, and refer to declared properties and labels."""
     names = element.names
     assert all(re.fullmatch("[A-Za-z][A-Za-z_]*", name) for name in (element.name, *names))
     assert all(declared.meaning for declared in element.properties)
@@ -49,8 +49,8 @@ def test_the_server_has_the_declared_constraints_and_indexes(
     assert {row["state"] for row in others} == {"ONLINE"}
 
 
-def test_keys_of_different_topologies_are_disjoint() -> None:
-    """Each topology has its own range of keys, and all keys are exact in a double."""
+def test_topologies_have_disjoint_ranges_of_node_keys() -> None:
+    """All keys are below 2^53, so floating-point numbers represent them exactly."""
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]

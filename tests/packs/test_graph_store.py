@@ -27,7 +27,7 @@ OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 pytestmark = pytest.mark.usefixtures("bolt")
 
 
-def test_an_empty_graph_is_paired_once(graph: Graph) -> None:
+def test_a_graph_can_be_paired_with_the_same_database_again(graph: Graph) -> None:
     """A second call finds the graph already paired with the database."""
     pair(graph, OURS)
     pair(graph, OURS)
@@ -35,7 +35,7 @@ def test_an_empty_graph_is_paired_once(graph: Graph) -> None:
     check_ownership(graph, OURS)
 
 
-def test_checking_an_empty_graph_does_not_pair_it(graph: Graph) -> None:
+def test_checking_an_empty_graph_does_not_pair_it_with_a_database(graph: Graph) -> None:
     """The check reports the graph as empty."""
     assert read_owner(graph) is None
     with pytest.raises(UnavailableError, match="is empty"):
@@ -93,7 +93,7 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_exactly_one_of_several_concurrent_pairings_succeeds(
+def test_only_one_of_several_databases_can_be_paired_with_a_new_graph(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several databases find a new graph empty at the same time, before it has constraints."""
@@ -126,13 +126,13 @@ def s4(bolt: BoltWriter) -> Topology:
 
 @pytest.fixture
 def trees(bolt: BoltWriter, s4: Topology) -> Forest:
-    """The multiple trees of S4 with root 3142, which have been written to the graph."""
+    """The forest `multiple` of S4 with root 3142, which has been written to the graph."""
     built_forest = forest(s4, "multiple", "3142")
     write(bolt, built_forest)
     return built_forest
 
 
-def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> None:
+def test_the_node_of_a_topology_has_all_declared_properties(graph: Graph, s4: Topology) -> None:
     """The node has every declared property but `k`, which only (n,k)-star graphs have."""
     (row,) = graph.read("MATCH (t:Topology) RETURN properties(t) AS properties")
     source = "Akers & Krishnamurthy 1989"
@@ -144,10 +144,10 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
 
 
 @pytest.mark.parametrize("batch", [1, 7, 24, 1000])
-def test_the_batch_size_does_not_change_the_result(
+def test_the_batch_size_does_not_change_the_stored_rows(
     graph: Graph, bolt: BoltWriter, batch: int
 ) -> None:
-    """A batch may end between rows with the same start node. The progress counts all rows."""
+    """A batch may end between rows with the same start node. The reported progress is complete."""
     bolt.prepare()
     network, writer, written = topology("S3"), BoltWriter(graph, batch), list[int]()
     writer.begin(graph_artifact(network))
@@ -156,7 +156,7 @@ def test_the_batch_size_does_not_change_the_result(
     assert reader.read_content(graph, "topology", "S3", network) == graph_artifact(network).content
 
 
-def test_results_do_not_depend_on_the_page_size(
+def test_artifacts_that_are_read_in_pages_do_not_depend_on_the_page_size(
     graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a page size of 7, counts, checksums and arrays equal those of the built artifacts."""

@@ -27,7 +27,7 @@ from support.recorder import Recorder
 
 @pytest.fixture
 def stored(stores: Stores) -> Stores:
-    """PostgreSQL and Neo4j with S4, its multiple trees, its greedy tree and a broadcast."""
+    """PostgreSQL and Neo4j with S4, its forests `multiple` and `greedy`, and a broadcast."""
     ingest(stores, LARGER)
     return stores
 
@@ -177,8 +177,8 @@ def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores)
     assert not [name for name in profiled.operators if name.endswith("Scan")]
 
 
-def test_counts_of_all_artifacts_include_the_rows_of_orphans(stored: Stores) -> None:
-    """The orphans are a link outside its topology, and an edge of a forest that does not exist."""
+def test_row_counts_of_artifacts_include_orphaned_relationships(stored: Stores) -> None:
+    """The orphans are a link of S4 at a node of S3, and an edge of a forest that does not exist."""
     ingest(stored, plan("S3"))
     stored.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"

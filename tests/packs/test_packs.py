@@ -71,7 +71,7 @@ def test_every_query_has_an_oracle_with_a_case_on_each_of_its_topologies(query: 
         )
 
 
-def test_every_oracle_belongs_to_a_query() -> None:
+def test_oracles_and_queries_have_the_same_names() -> None:
     assert set(ORACLES) == set(QUERIES)
 
 
@@ -130,7 +130,7 @@ def test_disjoint_paths_need_two_different_nodes(graph: Graph) -> None:
 def test_every_oracle_has_a_case_with_rows(name: str) -> None:
     """An oracle that always expects no rows would prove nothing.
 
-    Only the topologies of test_packs_irregular have cut nodes.
+    The query cut-nodes is exempt: only topologies in test_packs_irregular have cut nodes.
     """
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 
@@ -310,9 +310,9 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy, the converse holds too.
+    """With one copy, the query also reports this whenever nothing is missing.
 
-    With several copies it need not: a node that is cut off in one tree can still forward, in this
+    With several copies it may not: a node that is cut off in one tree can still forward, in this
     tree, a message that it has received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)

@@ -99,7 +99,7 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, query: Query, sp
 @pytest.mark.parametrize(
     ("spec", "cut_nodes", "bridges"), [("Grid3x4", 0, 0), ("Hubs16", 0, 0), ("Barbell6", 2, 1)]
 )
-def test_only_the_barbell_has_cut_nodes_and_a_bridge(
+def test_the_barbell_graph_has_cut_nodes_and_a_bridge_unlike_grid_and_hubs(
     graph: Graph, spec: str, cut_nodes: int, bridges: int
 ) -> None:
     found = [

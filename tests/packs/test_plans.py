@@ -66,7 +66,7 @@ def test_plans_have_no_notices_and_no_cartesian_products(store: Graph, query: Qu
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
+def test_every_query_finds_nodes_by_an_index(store: Graph, query: Query) -> None:
     """No execution plan reads all nodes or all links of the store."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
     plan = store.run(f"EXPLAIN {query.for_server(store.version).cypher}", sample).plan
@@ -158,13 +158,13 @@ def own_query(body: str) -> Query:
         ("WITH 1 AS a, 2 AS b RETURN *", "the column 'b' is returned but not declared"),
     ],
 )
-def test_the_check_on_the_server_finds_problems_of_bad_queries(
+def test_query_checks_on_the_server_find_the_problems_of_bad_queries(
     graph: Graph, body: str, words: str
 ) -> None:
     assert any(words in problem for problem in find_problems(graph, own_query(body)))
 
 
-def test_the_check_on_the_server_reports_all_problems_at_once(graph: Graph) -> None:
+def test_query_checks_on_the_server_report_all_problems_at_once(graph: Graph) -> None:
     body = "MATCH (m:Node), (n:Nod) RETURN m.rank + n.rank AS b, m.rnk AS c"
     problems = find_problems(graph, own_query(body))
     words = ("'a' is declared", "'b' is returned", "'c' is returned", "`Nod`", "`rnk`", "Cartesian")

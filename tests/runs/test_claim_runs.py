@@ -32,7 +32,7 @@ def test_verdicts_and_evidence_read_back_unchanged(engine: Engine) -> None:
     assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
 
 
-def test_each_part_of_a_conjunction_stores_its_evidence_once(engine: Engine) -> None:
+def test_a_claim_with_several_parts_stores_the_evidence_of_each_part_once(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, ["TS.T1"], ["S3"])
     with open_session(engine) as session:
         evidence = storage.load_evidence(session, number)
@@ -43,7 +43,7 @@ def test_each_part_of_a_conjunction_stores_its_evidence_once(engine: Engine) -> 
     assert verify.judge_claims(asked, evidence) == verdicts
 
 
-def test_verdicts_on_a_user_defined_paper_are_stored_and_compared(
+def test_verdicts_on_claims_of_a_user_defined_pack_are_stored_and_compared(
     engine: Engine, pack: Path
 ) -> None:
     load(pack)

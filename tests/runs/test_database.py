@@ -149,7 +149,7 @@ def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
     assert scalars(bare, query) == expected
 
 
-def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
+def test_a_store_upgraded_by_revision_0013_accepts_large_tree_heights(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
         # The revision changes the type of the heights in this view; the column endpoints is newer.
@@ -258,7 +258,7 @@ def test_concurrent_upgrades_run_one_after_the_other(fresh_database: URL) -> Non
 
 
 @pytest.mark.slow
-def test_an_upgrade_that_waits_too_long_reports_another_process(
+def test_an_upgrade_that_waits_too_long_for_another_upgrade_fails(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
@@ -391,7 +391,7 @@ def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     assert capfd.readouterr().err == ""
 
 
-def test_an_error_caused_by_an_interrupt_is_reported_as_the_interrupt(engine: Engine) -> None:
+def test_an_error_during_the_handling_of_ctrl_c_does_not_hide_the_interrupt(engine: Engine) -> None:
     """The driver may raise an error of its own while an interrupt is being handled."""
 
     def fail_while_interrupted() -> None:

@@ -51,8 +51,8 @@ def pooled_engine(
     engine.dispose()
 
 
-def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) -> None:
-    """Without different sessions, the other tests of this file would prove nothing."""
+def test_transactions_behind_the_pooler_use_more_than_one_session(pooled_engine: Engine) -> None:
+    """If all transactions used one session, the other tests of this file would prove nothing."""
     pids = [scalars(pooled_engine, "select pg_backend_pid()") for _ in range(4)]
     assert any(pid != pids[0] for pid in pids)
 
@@ -126,7 +126,9 @@ def test_backup_and_restore_work_behind_the_pooler_and_change_no_session(
         assert scalars(pooled_engine, "show search_path") == ['"$user", public']
 
 
-def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
+def test_the_doctor_command_reports_a_connection_pooler(
+    pooled_engine: Engine, graph_address: GraphAddress
+) -> None:
     settings = settings_for(pooled_engine.url, graph_address)
     finding = next(each for each in examine(settings) if each.check == "PostgreSQL")
     assert finding.verdict is Verdict.OK
@@ -150,7 +152,7 @@ def test_a_long_statement_behind_the_pooler_is_not_mistaken_for_a_silent_server(
         ({"password": "wrong"}, "refuses the login of"),
     ],
 )
-def test_errors_behind_the_pooler_are_reported_in_one_line(
+def test_connection_errors_behind_the_pooler_are_reported_in_one_line(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
     """The server is not running, or the connection is refused by the server or the pooler."""

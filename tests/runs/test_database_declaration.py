@@ -89,7 +89,7 @@ def test_an_upgrade_keeps_views_of_other_programs_that_read_starcast_views(
 def test_the_migrations_create_the_constraints_and_indexes_of_the_models(
     migrated: Engine, store_url: URL
 ) -> None:
-    """Alembic compares neither check constraints nor index expressions."""
+    """Alembic's own comparison ignores check constraints and index expressions."""
     with new_database(store_url) as url:
         other = sessions.connect(url)
         models.Base.metadata.create_all(other)

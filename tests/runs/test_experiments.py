@@ -51,7 +51,7 @@ def changed(**axes: Any) -> Grid:
 INTERRUPT = Mock(side_effect=KeyboardInterrupt)
 
 
-def test_the_order_and_notation_of_grid_values_do_not_matter(engine: Engine) -> None:
+def test_grids_with_the_same_values_in_other_order_or_notation_are_equal(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid({
         "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
@@ -95,7 +95,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()
 
 
-def test_a_schedule_shared_by_several_points_is_built_once(
+def test_a_schedule_shared_by_several_experiment_points_is_built_once(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[tuple[Any, ...]] = []
@@ -125,7 +125,9 @@ def test_a_run_with_an_undelivered_unit_has_the_status_failed(
     assert run.error.startswith("incomplete: 1 unit is missing")
 
 
-def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Engine) -> None:
+def test_an_experiment_point_that_exceeds_the_memory_is_refused_with_an_estimate(
+    engine: Engine,
+) -> None:
     grid = changed(topology="S4", algorithm="multiple", ports="all", segments=[1, 10**9])
     with pytest.raises(
         LimitError,
@@ -135,7 +137,7 @@ def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Eng
     assert [run.segments for run in runs(engine, "huge")] == [1, 1]
 
 
-def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
+def test_an_experiment_whose_first_run_fails_is_not_stored(engine: Engine) -> None:
     """A leftover experiment would prevent storing a corrected grid under the same name."""
     huge = changed(topology="S4", algorithm="multiple", segments=10**9)
     with pytest.raises(LimitError):
@@ -169,7 +171,7 @@ def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 5])
-def test_a_concurrent_write_of_another_process_is_reported_as_busy(
+def test_a_concurrent_write_by_another_process_raises_busy_error(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     """The lock is lost after the last check, and another process writes before the commit."""
@@ -195,7 +197,7 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_a_violated_check_constraint_is_not_reported_as_busy(
+def test_a_violated_check_constraint_does_not_raise_busy_error(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_unknown_status(point: Point, done: execution.Execution, **_: object) -> Run:
@@ -231,7 +233,7 @@ def test_a_single_run_waits_for_the_lock_of_its_experiment(engine: Engine) -> No
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhile(
+def test_a_single_run_is_refused_if_its_experiment_gets_a_grid_meanwhile(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(point: Point) -> execution.Execution:
@@ -296,7 +298,7 @@ def test_a_grid_cannot_use_the_name_of_a_collection_of_single_runs(engine: Engin
         run_experiment(engine, "single", GRID, Silent())
 
 
-def test_provenance_records_the_code_version_and_the_machine(engine: Engine) -> None:
+def test_the_provenance_of_a_run_has_the_code_version_and_the_machine(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
     engines = {"python", "numpy", "psycopg", "postgres"}
     assert (

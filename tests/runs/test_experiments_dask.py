@@ -94,7 +94,7 @@ def test_a_killed_worker_does_not_change_the_runs_of_an_experiment(
     assert figures(engine, "dask") == figures(engine, "local")
 
 
-def test_claims_whose_worker_is_killed_have_the_same_evidence(
+def test_a_killed_worker_does_not_change_the_evidence_on_claims(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     """The checked claims and sizes (`CLAIMS`, `SIZES`) are a part of the level `full`."""
@@ -125,7 +125,7 @@ def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) ->
         return combine(source, results)
 
 
-def test_tree_ranges_whose_worker_is_killed_have_the_same_heights_and_loads(
+def test_a_killed_worker_does_not_change_the_computed_heights_and_loads(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")
@@ -134,7 +134,7 @@ def test_tree_ranges_whose_worker_is_killed_have_the_same_heights_and_loads(
     assert verified(source, killer, executor) == expected
 
 
-def test_searches_whose_worker_is_killed_find_the_same_values(
+def test_a_killed_worker_does_not_change_the_results_of_searches(
     killer: Countdown, executor: DaskExecutor
 ) -> None:
     """The workers themselves start the solver processes."""
@@ -174,7 +174,7 @@ def plenty() -> int:
     return 10**13
 
 
-def test_a_task_that_kills_its_workers_is_named_and_the_other_tasks_finish(
+def test_the_error_names_a_task_that_kills_its_workers_and_other_tasks_finish(
     executor: DaskExecutor,
 ) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")

@@ -147,7 +147,9 @@ def test_a_run_that_contradicts_a_stored_run_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.slow
-def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engine) -> None:
+def test_importing_an_experiment_whose_stored_grid_differs_is_refused(
+    file: Path, colleague: Engine
+) -> None:
     run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
     before = rows(colleague)
     with pytest.raises(InputError, match="the stored experiment 'a' has another grid"):
@@ -156,13 +158,15 @@ def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engin
 
 
 @pytest.mark.slow
-def test_an_experiment_in_use_is_reported_as_busy(file: Path, colleague: Engine) -> None:
+def test_importing_into_an_experiment_in_use_is_reported_as_busy(
+    file: Path, colleague: Engine
+) -> None:
     with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
         import_experiments(colleague, file)
 
 
 def test_many_experiments_are_imported_from_one_file(engine: Engine, tmp_path: Path) -> None:
-    """The locks of the experiments need no additional connections."""
+    """The import does not need a separate database connection for each experiment's lock."""
     names = [f"part-{number}" for number in range(20)]
     for name in names:
         run_experiment(engine, name, SMALL, Silent(), jobs=1)
@@ -189,7 +193,7 @@ def damaged(file: Path) -> Iterator[bytes]:
     yield bytes(range(256)) * 10
 
 
-def test_a_damaged_or_foreign_file_is_refused(
+def test_importing_a_damaged_or_foreign_file_is_refused(
     file: Path, colleague: Engine, tmp_path: Path
 ) -> None:
     bad = tmp_path / "bad"
@@ -328,7 +332,7 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
 
 
 @pytest.mark.slow
-def test_the_commands_export_and_import_copy_runs_to_another_store(
+def test_runs_can_be_copied_to_another_store_by_experiment_export_and_import(
     stored: Engine,
     colleague: Engine,
     tmp_path: Path,

@@ -117,7 +117,7 @@ def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
 
 
 def test_units_lost_to_faults_do_not_make_a_run_fail(engine: Engine) -> None:
-    """With x copies, every unit survives x-1 faults. Randomly drawn faults are stored."""
+    """With x copies, every unit survives x-1 faults. Each run stores the faults drawn for it."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")
@@ -233,7 +233,7 @@ POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(10
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_repeated_result_that_differs_is_reported_with_both_values(
+def test_reproducing_a_run_reports_each_changed_figure_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)

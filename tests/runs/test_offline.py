@@ -116,7 +116,7 @@ def opened(own: Settings) -> Iterator[Stores]:
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use; check that no stale one or server is left."""
+    """Return the name of the data directory; check that no old directory or server is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
     pids = [process.pid for process in Neo4j(home).find_processes()]
@@ -163,7 +163,9 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 
 @pytest.mark.slow
-def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
+def test_a_kill_during_the_comparison_of_an_imported_store_keeps_the_old_store(
+    own: Settings,
+) -> None:
     """An unpublished server remains, until `up` replaces it by a server on the old data."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
@@ -283,7 +285,7 @@ def test_a_disk_that_is_too_small_is_reported(
 
 
 @pytest.mark.slow
-def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
+def test_a_rebuild_by_import_repairs_manual_edits(own: Settings) -> None:
     """The store is replaced only if the request permits discarding data of other programs."""
     stored_before = in_graph(own)
     with open_stores(own) as stores:

@@ -50,7 +50,7 @@ def store_run(engine: Engine) -> int:
         return repository.save_run(session, experiment, run, execution.profile).id or 0
 
 
-def test_artifacts_that_are_saved_twice_have_one_row_each(engine: Engine) -> None:
+def test_saving_artifacts_twice_creates_no_duplicate_rows(engine: Engine) -> None:
     """The rows include the metrics; the ingest tests compare all values with `assert_stored`."""
     built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
     grown = built.forest
@@ -126,7 +126,7 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
         assert count(session, *tables) == [0, 0, 0, 0]
 
 
-def test_unknown_forests_experiments_and_runs_raise_not_found_error(engine: Engine) -> None:
+def test_loading_an_unknown_forest_experiment_or_run_raises_not_found_error(engine: Engine) -> None:
     with open_session(engine) as session:
         for load in (
             lambda: repository.load_forest(session, "S5:greedy:12345"),
@@ -152,7 +152,7 @@ def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> No
     assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
-def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None:
+def test_postgresql_converts_exact_fractions_to_decimal_numbers(engine: Engine) -> None:
     store_run(engine)
     query = (
         "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
@@ -164,14 +164,14 @@ def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
-def test_an_invalid_message_size_is_refused(engine: Engine) -> None:
+def test_postgresql_refuses_an_invalid_message_size(engine: Engine) -> None:
     store_run(engine)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), open_session(engine) as session:
             session.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
-def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
+def test_an_experiment_cannot_have_two_runs_with_the_same_parameters(engine: Engine) -> None:
     store_run(engine)
     with pytest.raises(IntegrityError, match="uq_run_point"):  # null bases count as equal
         store_run(engine)

@@ -86,7 +86,7 @@ def kill(settings: Settings, *names: str) -> None:
     assert system.wait_or_kill(family, 30) == []
 
 
-def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
+def test_a_second_up_command_changes_nothing(stack_settings: Settings) -> None:
     """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
     reporter = Recorder()
@@ -281,7 +281,7 @@ def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_taken_during_the_start_is_replaced(
+def test_a_server_uses_another_port_if_the_chosen_port_is_taken_during_the_start(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If another process takes the chosen port, the server uses and publishes another port."""
@@ -360,7 +360,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
-    """The hint of the error is followed: the graph is rebuilt from PostgreSQL, which is kept."""
+    """After the steps in the error's hint, the graph has been rebuilt from PostgreSQL."""
     with endpoints(own.home).driver() as graph:
         graph.execute_query("MATCH (n) DETACH DELETE n")  # delete nodes left by other tests
     ingested = starcast(own.home, "ingest", "S3")
@@ -380,7 +380,7 @@ def test_a_lost_neo4j_password_does_not_lose_results(own: Settings) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_up_leaves_no_published_server(
+def test_an_interrupted_up_command_leaves_no_published_server(
     own: Settings, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C leaves no server running.
@@ -476,7 +476,7 @@ def test_postgres_logs_errors_of_clients_but_nothing_during_up(stack_settings: S
 
 
 def test_password_hashes_are_not_logged(stack_settings: Settings) -> None:
-    """The server logs failed statements; one that sets a password can fail if the disk is full."""
+    """The server logs failed statements, but must omit statements that set a password."""
     postgres = Postgres(Home(stack_settings.home))
     with (
         postgres._connect(Home(stack_settings.home).port("postgres")) as connection,
@@ -518,7 +518,7 @@ def test_logs_command_with_follow_continues_after_a_restart(own: Settings) -> No
 
 
 @pytest.mark.slow
-def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
+def test_commands_report_that_no_stack_is_running_in_an_unknown_home(tmp_path: Path) -> None:
     """`status`, `doctor` and `down` report stopped servers, and do not create the home folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
@@ -548,7 +548,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
+def test_a_second_down_command_finds_nothing_to_stop(own: Settings) -> None:
     """The first `down` stops both servers cleanly."""
     reporter = Recorder()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]

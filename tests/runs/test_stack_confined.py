@@ -98,7 +98,7 @@ def test_load_csv_reads_no_file_makes_no_connection_and_resolves_no_name(
         listener.accept()
 
 
-def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
+def test_neo4j_has_no_procedures_or_functions_of_extensions(driver: Driver) -> None:
     """The procedures that starcast calls exist; the allowlist excludes all extensions."""
     rows = driver.execute_query("SHOW PROCEDURES YIELD name", database_="neo4j").records
     names = {row["name"] for row in rows}
@@ -115,7 +115,7 @@ def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> No
     assert setting.records[0]["value"] == ",".join(PROCEDURES)
 
 
-def test_the_allowlist_has_exactly_the_procedures_that_starcast_calls() -> None:
+def test_the_allowlist_of_neo4j_has_exactly_the_procedures_that_starcast_calls() -> None:
     package = Path(starcast.__file__).parent
     text = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert set(re.findall(r"\bCALL (\w+(?:\.\w+)+)", text)) == set(PROCEDURES)
@@ -132,7 +132,7 @@ def test_no_server_runs_as_root(own: Settings) -> None:
         assert "0" not in groups.split()[1:]
 
 
-def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
+def test_neo4j_owns_only_its_data_logs_and_runtime_files(own: Settings) -> None:
     """Configuration, import folder and passwords belong to the user; others cannot change them."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()

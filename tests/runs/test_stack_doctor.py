@@ -121,7 +121,7 @@ def test_a_graph_that_an_ingest_would_refuse_is_reported(
     assert code == 6
 
 
-def test_a_graph_of_this_database_is_accepted(
+def test_the_doctor_command_accepts_a_graph_that_belongs_to_the_database(
     healthy: Settings, migrated: Engine, graph: Graph
 ) -> None:
     """The finding names the id of the database."""

@@ -229,7 +229,7 @@ def artifact_ids(stores: Stores) -> set[str]:
     return {artifact_id for _, artifact_id in read_artifact_nodes(stores.graph)}
 
 
-def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
+def test_a_restore_into_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
     execute(bare, "create table invoice as select 1 as id")
     with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
         backup.restore(bare, file)

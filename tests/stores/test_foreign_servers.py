@@ -113,7 +113,7 @@ def test_transactions_override_the_settings_of_a_database(
 
 
 @pytest.mark.parametrize("style", ["German", "SQL, DMY", "Postgres, DMY"])
-def test_experiments_are_run_and_listed_with_other_date_styles(
+def test_experiments_work_in_databases_with_other_date_styles(
     style: str, migrated: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up(migrated.url, datestyle=style, client_encoding="SQL_ASCII")
@@ -213,7 +213,7 @@ def test_the_doctor_counts_free_connections(
         assert findings["Neo4j"].verdict is Verdict.OK
 
 
-def test_the_error_names_the_missing_right(
+def test_the_error_of_a_role_without_rights_advises_to_use_another_role(
     limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)
@@ -265,7 +265,7 @@ def test_server_errors_are_translated_to_messages_and_exit_codes(
 def test_a_long_statement_continues_if_the_server_refuses_the_probe(
     limited: URL, store_url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refused probe connection shows that the server still answers."""
+    """The probe connection tests whether the server still answers, and a refusal is an answer."""
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.3)
     engine = sessions.connect(limited)
     with sessions.open_session(engine) as session:

@@ -248,7 +248,7 @@ MEDDLING = {
 def test_an_artifact_whose_number_of_rows_differs_from_the_plan_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows are counted, even if the built topology has the planned size."""
+    """The built rows are counted, because the plan computes their number without building them."""
     monkeypatch.setattr(artifacts, "_size", lambda _: (24, 35))
     wanted = plan("S4")
     with pytest.raises(StarcastError, match="planned with 59 rows, but S4 was built with 60 rows"):
@@ -287,7 +287,7 @@ def test_a_lost_artifact_and_its_dependents_are_recreated(
 
 
 def own_forest(first: int) -> Forest:
-    """Return two of the multiple trees, from number ``first`` on, as a forest of a user."""
+    """Return two trees of the forest `multiple`, from number ``first`` on, as a user's forest."""
     ports = forest("S4", "multiple").parent_port[first : first + 2]
     return Forest(topology("S4"), ports, construction="mine")
 
@@ -345,7 +345,7 @@ def test_a_forest_survives_an_import_that_fails_when_it_replaces_the_store(
     assert_stored(stores, requested)
 
 
-def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
+def test_an_ingest_deletes_artifacts_that_postgresql_does_not_know(stores: Stores) -> None:
     """The graph has such artifacts after an older backup of PostgreSQL has been restored."""
     ingest(stores, PLAN)
     with stores.engine.begin() as connection:

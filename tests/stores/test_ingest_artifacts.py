@@ -58,7 +58,7 @@ def test_an_artifact_is_rebuilt_from_its_id(
 def test_invalid_ids_and_other_spellings_of_ids_are_refused(
     engine: Engine, kind: str, artifact_id: str
 ) -> None:
-    """With a second spelling of a valid id, an artifact would have two ids."""
+    """If a second spelling were accepted, an artifact would have two ids."""
     with (
         open_session(engine) as session,
         pytest.raises(InputError, match=f"is not the id of a {kind}"),
@@ -116,10 +116,10 @@ def traverse(session: Session, states: tuple[LoadState | None, ...]) -> None:
 @pytest.mark.parametrize(
     ("start", "end"), list(itertools.product([None, *LoadState], [*LoadState, None])), ids=str
 )
-def test_only_declared_transitions_are_allowed(
+def test_only_declared_transitions_of_the_load_state_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState | None
 ) -> None:
-    """Other transitions are refused and leave the state unchanged; None deletes the row."""
+    """Other transitions are refused and leave the state unchanged. None stands for no row."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if end in TRANSITIONS[start] or start is end is None:
@@ -133,14 +133,14 @@ def test_only_declared_transitions_are_allowed(
             assert read_state(session, "forest", "S4:greedy:1234") is start
 
 
-def test_the_state_complete_is_entered_and_left_only_through_loading() -> None:
+def test_the_only_state_before_and_after_complete_is_loading() -> None:
     """A drop first sets the state to `loading`, so an interrupted drop is detected."""
     before = [state for state, later in TRANSITIONS.items() if LoadState.COMPLETE in later]
     assert before == [LoadState.LOADING]
     assert TRANSITIONS[LoadState.COMPLETE] == {LoadState.LOADING}
 
 
-def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
+def test_a_new_attempt_to_store_an_artifact_clears_the_recorded_error(engine: Engine) -> None:
     """Error, counts and times are those of the latest attempt."""
     with open_session(engine) as session:
         traverse(session, (LoadState.PLANNED, LoadState.LOADING))

@@ -52,8 +52,8 @@ def test_a_forest_with_a_name_that_cannot_be_stored_is_refused(name: str) -> Non
     assert repr(name) in refusal.value.message
 
 
-def test_constructions_with_arguments_have_a_normal_form() -> None:
-    """Arguments may come in any order; a construction given twice is stored once."""
+def test_a_construction_is_planned_once_if_its_arguments_come_in_different_orders() -> None:
+    """The id of the forest lists the arguments in a fixed order."""
     text = (
         "greedy, dimension-change(base=multiple,i=2),dimension-change(i=2,base=multiple),"
         "label-change(base=greedy)"
@@ -80,7 +80,7 @@ def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> N
     ]
 
 
-def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
+def test_the_word_all_after_a_collective_selects_its_algorithms() -> None:
     """`collective:all` selects the algorithms of one collective, `all` those of all collectives."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
     every = set(plan_ids("S4", schedules="all"))
@@ -127,7 +127,7 @@ def test_a_request_that_names_an_impossible_schedule_is_refused(
 
 
 def test_the_selection_all_skips_impossible_schedules() -> None:
-    """The number of messages is not divisible by n-1, or the port model is not supported."""
+    """A schedule may require a multiple of n-1 messages, or not support the port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
@@ -375,8 +375,8 @@ def test_a_server_run_by_the_user_has_a_row_limit_and_no_import() -> None:
     assert own.value.hint.startswith("omit `method`")
 
 
-def test_the_row_limits_allow_s10_and_its_multiple_trees() -> None:
-    """S10 can be loaded over Bolt, and its multiple trees by an offline import."""
+def test_the_row_limits_allow_s10_and_its_forest_multiple() -> None:
+    """S10 can be loaded over Bolt, and its forest `multiple` by an offline import."""
     assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
     ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT

@@ -27,7 +27,7 @@ S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
 
 
-def test_nothing_is_printed_and_progress_goes_to_the_callback(
+def test_a_lab_prints_nothing_and_passes_progress_messages_to_the_callback(
     servers: None,  # noqa: ARG001
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -217,7 +217,7 @@ def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> No
         ("a\udc80", r"the string 'a\\udc80' contains an unpaired surrogate"),
     ],
 )
-def test_a_string_postgresql_cannot_store_is_refused(lab: Lab, name: str, problem: str) -> None:
+def test_names_that_postgresql_cannot_store_are_refused(lab: Lab, name: str, problem: str) -> None:
     for operation in (lab.show_experiment, lab.reproduce, lab.compare, lab.forest):
         with pytest.raises(InputError, match=f"PostgreSQL does not accept a value: {problem}"):
             operation(name)
@@ -288,7 +288,7 @@ def test_without_neo4j_a_lab_still_runs_experiments_and_lists_artifacts(
         assert len(lab.topologies()) == 0
 
 
-def test_the_embedded_stack_is_found_by_its_home(
+def test_a_lab_can_connect_to_the_embedded_stack_of_a_home_folder(
     stack_settings: Settings, starcast: Starcast
 ) -> None:
     with connect(stack_settings.home, start=True) as lab:

@@ -126,7 +126,7 @@ def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
     assert sorted(users) == ["_drop_network", "_writing", "schema"]
 
 
-def test_writers_exclude_a_restore_but_not_each_other(
+def test_commands_that_write_block_a_restore_but_not_each_other(
     lab: Lab, file: Path, migrated: Engine
 ) -> None:
     """The message of the refused restore names one writer and counts the other writers."""
@@ -259,6 +259,7 @@ def repeat_until(
 def test_every_run_is_in_the_store_or_in_a_backup_kept_by_a_restore(
     settings: Settings, lab: Lab, file: Path, migrated: Engine, rounds: int
 ) -> None:
+    """Experiments store runs while restores replace the store; no run may be lost."""
     ended = threading.Event()
 
     def run(other: Lab, number: int) -> None:

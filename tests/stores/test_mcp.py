@@ -168,7 +168,7 @@ def _converse(*calls: tuple[str, *tuple[Any, ...]]) -> list[Any]:
     return asyncio.run(talk())
 
 
-def test_the_wheel_contains_the_documentation_pages_served_as_resources() -> None:
+def test_the_wheel_contains_the_pages_that_the_mcp_server_offers_as_resources() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert {f"docs/{page}.md" for page in PAGES} == {
@@ -178,7 +178,7 @@ def test_the_wheel_contains_the_documentation_pages_served_as_resources() -> Non
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
-def test_tool_calls_return_the_known_answers() -> None:
+def test_mcp_tools_return_the_known_answers() -> None:
     listed, resources, *results = _converse(
         ("list_tools",),
         ("list_resources",),

@@ -60,7 +60,9 @@ def address(service: Service) -> Iterator[str]:
         yield url
 
 
-def test_workers_know_the_network_of_a_request(client: TestClient, spec: str) -> None:
+def test_the_web_server_answers_requests_about_a_stored_network(
+    client: TestClient, spec: str
+) -> None:
     assert client.get(f"/explore/{spec}").status_code == 200
     assert get(client, f"/topologies/{spec}")["nodes"] == 5
     assert get(client, f"/topologies/{spec}/labels")["labels"] == [

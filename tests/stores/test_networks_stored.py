@@ -131,10 +131,10 @@ def test_switches_are_stored_and_loaded_again(lab: Lab, forget: Callable[[], Non
         ("FT4", "broadcast:greedy-matching", None),
     ],
 )
-def test_the_actual_number_of_rows_is_recorded_instead_of_the_estimate(
+def test_the_actual_number_of_rows_replaces_the_planned_number(
     lab: Lab, spec: str, schedule: str, root: str | None
 ) -> None:
-    """The number of rows before the build is an estimate that ignores the root and switches."""
+    """The planned number is an estimate that ignores the root and the switches."""
     stored = lab.ingest(spec, schedules=schedule, root=root)
     schedule_id = stored["id"][-1]
     [found] = lab.ask("MATCH ()-[s:SEND]->() RETURN count(s) AS count")["count"]
@@ -164,6 +164,7 @@ def test_another_network_with_the_same_spec_is_refused(
 def test_stored_port_numbers_are_used_even_if_the_colouring_changes(
     lab: Lab, forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Another version of starcast may colour the links, and thus number the ports, differently."""
     given = network(CITIES, name="cities")
     lab.add_network(given)
     forget()
@@ -231,7 +232,7 @@ def test_network_files_are_accepted_in_place_of_a_topology(
     assert set(lab.reproduce("e")["agrees"]) == {True}
 
 
-def test_networks_are_added_listed_and_dropped(
+def test_networks_can_be_added_listed_and_dropped(
     lab: Lab, edges: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.add_network(edges, name="mine")["spec"]
@@ -348,7 +349,9 @@ def test_backups_contain_networks(
     assert migrations.differences(bare) == []
 
 
-def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_diameter_that_is_too_expensive_to_compute_is_stored_as_null(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(networks, "MAX_SEARCHES", 0)
     given = network(nx.cycle_graph(9), name="ring")
     lab.ingest(given)
@@ -361,7 +364,9 @@ def test_an_unknown_diameter_is_stored_as_null(lab: Lab, monkeypatch: pytest.Mon
     assert lines == [f"the diameter of {given.spec} is not known: it is at least 4"]
 
 
-def test_a_closed_lab_does_not_find_stored_networks(lab: Lab, forget: Callable[[], None]) -> None:
+def test_stored_networks_are_unknown_after_their_lab_is_closed(
+    lab: Lab, forget: Callable[[], None]
+) -> None:
     spec = lab.add_network(network(CITIES, name="cities"))["spec"]
     lab.close()
     forget()
@@ -429,7 +434,7 @@ def test_experiments_on_networks_with_unequal_links_are_stored_and_exchanged(
     assert set(lab.reproduce("far")["agrees"]) == {True}
 
 
-def test_roots_of_experiments_are_stored_and_matched_in_comparisons(
+def test_roots_of_runs_are_stored_and_comparisons_match_runs_by_root(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.add_network(edges)["spec"]
@@ -484,7 +489,7 @@ def test_shards_of_runs_from_two_roots_are_merged(lab: Lab, edges: Path, tmp_pat
     assert lab.merge_experiment(*parts)["created"] == 4
 
 
-def test_lists_of_topologies_in_queries_accept_network_names(
+def test_a_query_parameter_that_lists_topologies_accepts_network_names(
     lab: Lab, edges: Path, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
     spec = lab.ingest(edges)["id"][0]
@@ -505,8 +510,8 @@ def test_lists_of_topologies_in_queries_accept_network_names(
 
 
 @pytest.mark.slow
-def test_greedy_schedules_on_networks_with_switches_are_stored(lab: Lab) -> None:
-    """The plan also counts rows to switches that no endpoint needs; these rows are not stored."""
+def test_greedy_schedules_on_networks_with_switches_are_stored_with_all_rows(lab: Lab) -> None:
+    """The planned number of rows is larger: it counts sends to switches that no endpoint needs."""
     schedules = [f"{name}:greedy" for name in ("broadcast", "allgather", "reduce-scatter")]
     lab.ingest("DF1,1", trees="breadth-first", schedules=",".join(schedules))
     assert len(lab.verify(checksums=True)) == 0

@@ -64,7 +64,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 def test_specs_with_punctuation_or_a_leading_digit_can_be_stored(
     stores: Stores, load: Callable[[str], None], pattern: str, spec: str
 ) -> None:
-    """The decorator, the tables and experiments accept the same specs."""
+    """The decorator `family`, the database tables and experiments accept the same specs."""
     load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
     request = plan(spec, ["breadth-first"])
     ingest(stores, request)
@@ -114,7 +114,7 @@ def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_without_its_plug_in_a_schedule_is_compared_with_the_recorded_checksum(
+def test_a_schedule_whose_plug_in_is_missing_is_compared_with_its_recorded_checksum(
     stores: Stores, ring: Path, registries: Callable[[], None]
 ) -> None:
     ingest(stores, plan("S4", schedules=["one-by-one"]))
@@ -139,7 +139,7 @@ def test_without_its_plug_in_a_schedule_is_compared_with_the_recorded_checksum(
 
 
 @pytest.mark.slow
-def test_without_its_plug_in_a_topology_is_skipped_and_nothing_is_deleted(
+def test_a_topology_whose_plug_in_is_missing_is_not_verified_and_not_deleted(
     stores: Stores, registries: Callable[[], None]
 ) -> None:
     load_examples()
@@ -357,6 +357,7 @@ def test_topologies_without_translations_are_stored_and_read_back(
 def test_topologies_with_the_same_default_key_number_get_different_keys(
     stores: Stores, load: Callable[[str], None]
 ) -> None:
+    """The default number is a part of the name's CRC-32, so two names can have the same number."""
     load("@starcast.family('f', pattern=r'net(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
     numbers: dict[int, str] = {}
     for spec in (f"net{number}" for number in range(10**6)):

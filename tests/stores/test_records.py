@@ -122,6 +122,7 @@ def read_state(engine: Engine) -> tuple[int, int, str]:
 
 
 def test_a_true_record_replaces_a_forged_one_but_not_vice_versa(engine: Engine) -> None:
+    """The forged record is stored without regenerating the proof that it names."""
     assert store(engine, FORGED, state="not made again") == 1
     assert read_state(engine) == (5, 5, "not made again")
     assert store(engine, FOUR_ROUNDS) == 1
@@ -141,7 +142,7 @@ def test_a_true_record_replaces_a_forged_one_but_not_vice_versa(engine: Engine) 
         (((5, 21), "not checked"), ((6, 6), "not made again"), (6, 6, "not made again")),
     ],
 )
-def test_two_records_stored_in_either_order_give_the_same_result(
+def test_the_order_in_which_two_records_are_stored_does_not_matter(
     first: tuple[tuple[int, int], Verification],
     second: tuple[tuple[int, int], Verification],
     expected: tuple[int, int, str],
@@ -184,7 +185,7 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield session
 
 
-def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> None:
+def test_a_lab_stores_built_in_records_and_new_but_not_worse_records_of_the_user(lab: Lab) -> None:
     assert len(lab.records(stored=True)) == 0
     assert lab.store_records()["stored"] == 3
     assert lab.store_records()["stored"] == 0

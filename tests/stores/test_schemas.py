@@ -154,7 +154,7 @@ def test_another_store_in_the_schema_public_is_neither_used_nor_dropped(
 
 
 @pytest.mark.slow
-def test_owner_writer_and_reader_of_a_schema_have_their_rights(
+def test_owner_writer_and_reader_of_a_schema_can_run_their_commands(
     shared: URL,
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
@@ -195,7 +195,7 @@ def test_an_upgrade_revokes_the_right_of_other_roles_to_create_in_the_schema(sha
         assert scalars(engine, query.format(ROLES[0])) == [True]
 
 
-def test_the_error_names_the_missing_schema_or_privilege(shared: URL) -> None:
+def test_the_error_of_an_upgrade_names_the_missing_schema_or_privilege(shared: URL) -> None:
     with as_role(shared, ROLES[2]) as engine:
         with pytest.raises(RejectedError, match="exists and is accessible to the role"):
             migrations.upgrade(engine, Silent())

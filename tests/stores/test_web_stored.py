@@ -47,7 +47,7 @@ def plain(table: Table) -> Any:
     return json.loads(table.to_json())
 
 
-def test_listings_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_listings_of_the_http_api_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     for kind, table in (
         ("topologies", filled.topologies()),
         ("forests", filled.forests()),
@@ -78,7 +78,9 @@ def test_a_forest_saved_by_the_user_is_loaded_from_the_store(
     assert client.get(f"{API}/forests/S4:yours:1234").status_code == 404
 
 
-def test_query_results_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_query_results_of_the_http_api_equal_those_of_the_lab(
+    client: TestClient, filled: Lab
+) -> None:
     name, values = "overlap/load-histogram", "forest=S4:multiple:1234"
     expected = filled.query(name, forest="S4:multiple:1234")
     answer = get(client, f"/queries/{name}/answer?{values}")
@@ -124,7 +126,9 @@ def test_experiments_with_too_many_runs_are_refused(
         assert "exceed the limit of 1" in response.text
 
 
-def test_experiments_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_experiments_in_the_http_api_equal_those_of_the_lab(
+    client: TestClient, filled: Lab
+) -> None:
     items = get(client, "/experiments")["items"]
     assert [item["experiment"] for item in items] == ["ours", "theirs"]
     assert items[0]["axes"]["message_bytes"] == "64 1024"
@@ -141,7 +145,7 @@ def test_experiments_equal_those_of_the_lab(client: TestClient, filled: Lab) -> 
     assert client.get(f"{API}/experiments/none").status_code == 404
 
 
-def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
+def test_a_comparison_in_the_http_api_equals_that_of_the_lab(
     client: TestClient, filled: Lab
 ) -> None:
     shown = get(client, "/compare?name=ours&name=theirs")
@@ -173,7 +177,9 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
     assert problem.status_code in {404, 422}
 
 
-def test_the_form_of_a_comparison_keeps_all_conditions(client: TestClient, filled: Lab) -> None:
+def test_the_form_on_a_comparison_page_keeps_all_conditions(
+    client: TestClient, filled: Lab
+) -> None:
     sizes = {run["message_bytes"] for run in filled.runs(experiment="ours")}
     values = [*(f"condition=message_bytes={size}" for size in sizes), "across=t_s", "across=t_c"]
     page = client.get(f"/compare?name=ours&name=theirs&{'&'.join(values)}").text
@@ -184,7 +190,7 @@ def test_the_form_of_a_comparison_keeps_all_conditions(client: TestClient, fille
         assert page.count(f'<option value="{axis}" selected>') == 1
 
 
-def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
+def test_the_api_and_the_claims_page_show_stored_verdicts(client: TestClient, filled: Lab) -> None:
     claim = get(client, "/claims/TS.L5")
     assert (claim["verdict"], claim["run"]) == ("holds", 1)
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
@@ -198,7 +204,7 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert (shown["holds"], shown[""]) == (1, len(re.findall(r" not checked</span>", page)))
 
 
-def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
+def test_the_health_check_returns_the_versions_of_both_servers(client: TestClient) -> None:
     state = get(client, "/health")
     assert state["postgres"]["version"]
     assert state["neo4j"]["version"] == NEO4J_VERSION

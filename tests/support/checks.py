@@ -64,7 +64,7 @@ def graph_states(stores: Stores) -> dict[tuple[str, str], Any]:
 
 
 def only_verified_is_complete(stores: Stores) -> None:
-    """Check that each artifact that a store calls complete has the recorded content in Neo4j."""
+    """Check that each artifact marked complete in a store has the recorded content in Neo4j."""
     in_graph = graph_states(stores)
     with open_session(stores.engine) as session:
         recorded = {
@@ -174,7 +174,7 @@ def finish_interrupted(
     if stage != "complete":
         killed = "planned" if stage in {"planned", "built"} else "loading"
         assert left[ids[place]] == (state or killed)
-    # At the stage "finished" Neo4j, but not yet PostgreSQL, calls the artifact complete.
+    # At the stage "finished" Neo4j, but not yet PostgreSQL, marks the artifact complete.
     if stage != "finished":
         only_verified_is_complete(stores)
     summary = ingest(stores, stored_plan)

@@ -206,7 +206,7 @@ def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="module")
 def window(browser: "Browser") -> "Iterator[BrowserContext]":
-    """A window for all tests of a module. Tabs are reused: opening one takes longer than a test."""
+    """A window for all tests of a module. Tabs are reused, since opening a tab takes longer."""
     with browser.new_context() as window:
         window.set_default_timeout(PATIENCE)
         yield window

@@ -32,7 +32,7 @@ def _tables() -> list[dict[Any, Any]]:
 
 @contextmanager
 def restored_registries() -> Iterator[Callable[[], None]]:
-    """Yield a function that undoes registrations made in the context, also called at its end."""
+    """Yield a function that undoes the registrations of the context; it also runs at the end."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from starcast.ingest import Plan, parse_request
 
-#: Ids of forests on S4, and of a broadcast along the multiple trees.
+#: Ids of forests on S4, and of a broadcast along the forest `multiple`.
 TREES, GREEDY = "S4:multiple:1234", "S4:greedy:1234"
 SENDS = "S4:broadcast:multiple:all:segments=2:1234"
 

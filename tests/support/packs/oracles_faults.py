@@ -109,7 +109,7 @@ def cut_off(forest: str, **dead: Dead) -> Iterator[Values]:
 
 @oracle("faults/damage", "tree reached unreached", faults())
 def damage(forest: str, **dead: Dead) -> Iterator[Values]:
-    """Yield how many healthy nodes each tree reaches under faults, and how many it misses."""
+    """Yield, for each tree, the numbers of healthy nodes that are reached and that are cut off."""
     for tree in trees_of(forest):
         yield tree, len(reached(forest, tree, **dead)), len(cut(forest, tree, **dead))
 
@@ -143,10 +143,11 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield one row that describes the losses of messages which are sent in several copies.
+    """Yield one row about the nodes that miss messages under faults if messages have copies.
 
-    The first three columns apply if copies use the trees in turn. The next two describe the nodes
-    that some choice of trees misses. The last is the smallest sufficient number of copies.
+    The first three columns assume that the copies use the trees in turn. The next two consider all
+    choices of trees: whether every choice reaches all nodes, and how many nodes some choice misses.
+    The last column is the smallest number of copies for which every choice reaches all nodes.
     """
     trees = trees_of(forest)
     assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
