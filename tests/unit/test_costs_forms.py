@@ -168,3 +168,21 @@ def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:
     assert source("allgather", "edge-disjoint", copies=4).startswith("Fragopoulou & Akl 1996")
     assert source("allgather", "edge-disjoint", copies=2).startswith("starcast")
     assert source("broadcast", "edge-disjoint", copies=2).startswith("Fragopoulou & Akl 1996")
+
+
+@pytest.mark.parametrize(
+    ("spec", "algorithm"),
+    [("S4", "optimal"), ("S4", "recursive-substar"), ("S4,2", "substar-doubling")],
+)
+@pytest.mark.whole
+def test_a_one_port_allreduce_takes_twice_the_steps_of_its_broadcast(
+    spec: str, algorithm: str
+) -> None:
+    """A reduce and a broadcast of one unit follow each other."""
+    whole, half = (
+        costs.closed_form(spec, collective, algorithm, "one", Fraction(8), UNIT_MACHINE)
+        for collective in ("allreduce", "broadcast")
+    )
+    assert half.steps is not None
+    assert half.transmissions is not None
+    assert (whole.steps, whole.transmissions) == (2 * half.steps, 2 * half.transmissions)
