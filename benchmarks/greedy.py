@@ -25,7 +25,7 @@ _MAX_NODES = 250
 
 
 def figures() -> Iterator[Figure]:
-    """Measure schedules on real networks, on a torus and on a star graph."""
+    """Measure the time to build and simulate greedy schedules on several kinds of networks."""
     paths = [path for group in _GROUPS for path in _paths(group)]
     before = getrusage(RUSAGE_CHILDREN)
     with ProcessPoolExecutor(2) as pool:

@@ -39,7 +39,10 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Compare each offline import with Bolt, measure its memory, and verify and drop S10."""
+    """Measure the time and memory of offline imports, and the verification and the drop of S10.
+
+    The time of each import is compared with that of loading over Bolt.
+    """
     for words, before, most in ASKED:
         wanted = parse_request(*words)
         with embedded_stack() as settings:

@@ -1,4 +1,4 @@
-"""Compute the tables of allreduce.md by executing starcast's example experiment ``allreduce``."""
+"""Compute the tables of allreduce.md from the example experiment and from further vectors."""
 
 from collections.abc import Iterator
 from fractions import Fraction

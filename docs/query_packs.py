@@ -131,9 +131,10 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
 
 
 def faster_library(figures: Figures, timeout: float) -> tuple[str, float] | None:
-    """Return the fastest other library or engine, and its speed-up over Cypher.
+    """Return the fastest measured alternative to Cypher, and its speed-up; None if Cypher suffices.
 
-    Return None unless Cypher is the wrong tool by the rule of `SLOW` and `FASTER`.
+    Cypher does not suffice if it takes more than `SLOW` seconds and the alternative is at least
+    `FASTER` times as fast.
     """
     ours = figures.seconds.get(LARGEST, 0.0)
     ours = timeout if ours is None else ours

@@ -96,7 +96,7 @@ def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(sit
     assert {(site / page) for page in PAGES} <= linked
 
 
-def test_row_counts_times_verdicts_and_witnesses_in_the_files_equal_those_in_python(
+def test_the_published_files_have_the_row_counts_run_times_and_witnesses_of_the_lab(
     site: Path, filled: Lab
 ) -> None:
     for name, table in (

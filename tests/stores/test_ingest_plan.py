@@ -305,8 +305,8 @@ def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> N
     assert reason == "over Bolt: 50,394 rows in about 1 s, or 7 s if Neo4j has just started"
 
 
-def test_stored_artifacts_are_counted_only_for_an_offline_import() -> None:
-    """An import loads stored artifacts again, so it can be slower or exceed the limit."""
+def test_the_estimate_of_an_offline_import_includes_stored_artifacts() -> None:
+    """An import writes all stored artifacts again, so it can be slower than Bolt or too large."""
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
     reasons = [
         choose_method(LoadMethod.BOLT, new, [], embedded=True).reason

@@ -219,7 +219,7 @@ def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> No
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
-def test_ports_distances_and_translations_of_cayley_graphs_agree_with_their_neighbours(
+def test_reverse_ports_distances_and_translations_agree_with_the_table_of_neighbours(
     graph: CayleyGraph,
 ) -> None:
     """A translation is an automorphism that maps the first node to a given node."""

@@ -116,7 +116,8 @@ def test_the_formulas_for_tree_heights_agree_with_the_built_trees(n: int) -> Non
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
     """Theorem 3 of Tseng & Sheu 1997 states D_n start-ups.
 
-    With a base of height h_T, there are h_T start-ups. The base does not change the bytes.
+    With a base of height h_T, there are h_T start-ups in the all-port model, and n-1 times as many
+    in the one-port model. The number of bytes does not depend on the base.
     """
     topology, by = as_topology(f"S{n}"), ("allgather", "dimension-change")
     for name in single_trees(topology):

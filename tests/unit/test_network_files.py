@@ -521,7 +521,7 @@ def test_a_network_is_read_from_a_pipe_like_from_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
-        # Opening a pipe waits for its writer.
+        # Opening a pipe waits until its other end is opened, so a thread writes it.
         pool.submit(pipe.write_text, "a,b\nb,c\n")
         assert links(network(pipe)) == PATH
 

@@ -193,7 +193,7 @@ def test_tables_of_fragopoulou_and_akl_1996_show_executed_times_next_to_bounds(t
 
 def test_filling_a_paper_table_is_refused_if_no_run_belongs_to_any_row() -> None:
     for name, executed in (("tseng-sheu-1997-table-2", runs(TABLE_1)), (TABLE_1, ())):
-        with pytest.raises(NotFoundError, match="no run has the parameters of a row"):
+        with pytest.raises(NotFoundError, match="no synchronous run without faults has the"):
             paper_rows(find_table(name), executed)
     with pytest.raises(InputError, match="'tseng' is not a table of a paper"):
         find_table("tseng")

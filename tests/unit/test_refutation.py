@@ -278,7 +278,9 @@ def test_a_regenerated_proof_verifies_a_record_with_any_proof_format(format_: st
 @pytest.mark.parametrize(
     ("format_", "state"), [("second solver", "not checked"), ("LRAT", "not made again")]
 )
-def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state: str) -> None:
+def test_a_record_whose_proof_exceeds_a_time_or_memory_limit_is_not_verified(
+    format_: str, state: str
+) -> None:
     checked = check_record(true_height(format_), Budget(seconds=0.01))
     assert checked.verification == state
     assert "the proof takes more than 0.01 s" in checked.reason

@@ -66,7 +66,7 @@ def test_the_centre_of_a_topology_is_the_lowest_rank_with_minimum_eccentricity(s
 
 @max_examples(60)
 @given(nodes=st.integers(2, 40), seed=st.integers(0, 10**6), more=st.integers(0, 30))
-def test_the_centre_of_a_random_network_equals_that_of_networkx(
+def test_the_centre_of_a_random_network_is_the_lowest_node_of_the_centre_in_networkx(
     nodes: int, seed: int, more: int
 ) -> None:
     graph = nx.random_labeled_tree(nodes, seed=seed)

@@ -558,9 +558,10 @@ def uninstall(
 
 
 def _describe_remains() -> Iterator[str]:
-    """Yield a description of each file or folder that `uninstall` never deletes.
+    """Yield descriptions of parts of the installation that `uninstall` does not delete.
 
-    The description names the file or folder and the way to delete it.
+    These are the Python packages, uv's cache and completion scripts. Each description states how to
+    delete the part.
     """
     yield f"the Python packages in {sys.prefix}; delete this folder, or use pip"
     uv = Path(os.environ.get("UV_CACHE_DIR") or user_cache_path("uv"))

@@ -25,7 +25,7 @@ from starcast.support.optional_numba import jit
 #: The random generator of Park and Miller (1988), in which x becomes _FACTOR * x modulo _PRIME. The
 #: products fit into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
-#: The number of candidate units for a link, which takes the candidate that the fewest nodes hold.
+#: Maximum number of candidate units for a link. The link takes the one that the fewest nodes hold.
 _SAMPLES = 2
 
 #: The factor by which the fractional weights of one-port matchings are multiplied before they are

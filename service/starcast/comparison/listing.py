@@ -157,9 +157,9 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 
 
 def list_grid(side: Side) -> Table:
-    """List the runs of an experiment in the order of the points of its grid.
+    """List the runs of an experiment in the order of ``side.runs``.
 
-    The table's note states the number of missing runs.
+    If runs are missing, the table's note states their number.
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
@@ -363,7 +363,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
             filled.append((case, rows))
     if not filled:
         raise NotFoundError(
-            f"no run has the parameters of a row of {table.source}",
+            f"no synchronous run without faults has the parameters of a row of {table.source}",
             hint="run the experiment of this table, which 'starcast experiment examples' lists",
         )
     return filled

@@ -204,7 +204,7 @@ def find_root(topology: Topology, root: str | None) -> int:
 
     Args:
         topology: the topology.
-        root: a label, ``#6`` for rank 6, the word `CENTRE`, or None for rank 0.
+        root: a label, ``#6`` for rank 6, the word ``centre``, or None for rank 0.
 
     Raises:
         InputError: ``root`` is not a node of the topology, or is a switch.

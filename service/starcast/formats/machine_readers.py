@@ -255,7 +255,8 @@ class _SystemReader:
     def _other_arcs(self) -> Iterator[_Arc]:
         """Yield the directed links of `_links`, such as NVLinks and links between GPUs and CPUs.
 
-        A link between two GPUs is listed at both GPUs, so each XML element yields one direction.
+        A link between two GPUs is listed at both GPUs, so each of its two XML elements yields one
+        direction. A link to a CPU or an NVSwitch is listed once, and yields both directions.
         """
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):

@@ -279,7 +279,8 @@ def _blank(literal: re.Match[str]) -> str:
     # matches it.
     if literal["opened"] and not literal["closed"]:
         return literal[0]
-    # Comments are replaced by spaces, because they may also precede the first clause or follow `;`.
+    # Comments become spaces, not `#`, because a comment may precede the first clause or follow `;`,
+    # where `#` would be rejected.
     is_comment = literal[0].startswith("/")
     return re.sub(r"[^\n]", " " if is_comment else "#", literal[0])
 

@@ -428,7 +428,9 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 
 
 def write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Refute clauses with CaDiCaL, and write the LRAT proof, with CaDiCaL's numbers of clauses.
+    """Refute clauses with CaDiCaL, and write the LRAT proof to a file.
+
+    The proof contains CaDiCaL's ids of clauses; `renumber_lrat` replaces them.
 
     The low-level functions of python-sat are used, because the class `Solver` writes only DRAT.
     The format must be set before CaDiCaL receives the output file, and cannot be changed later.

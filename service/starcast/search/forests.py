@@ -313,13 +313,14 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients of a topology by random automorphisms, the smallest quotient first.
+    """Return quotients of a topology by powers of random automorphisms, the smallest first.
 
-    The last quotient in the list is the topology itself, without merged nodes.
+    The last quotient in the list is the topology itself, without merged nodes. It is the only one
+    if the topology has more than `_MAX_NODES` nodes.
 
     Args:
         graph: the topology.
-        classes: the number of classes of the partitions.
+        classes: the number of classes into which the search divides the nodes.
         chance: source of randomness.
     """
     found: dict[int, Quotient] = {}

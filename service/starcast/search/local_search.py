@@ -313,8 +313,8 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # Unlike a freed node, the neighbour stays informed. So 1 is subtracted from its price, and
-        # moving the neighbour is expensive only if it has moved recently.
+        # The price of a freed node is 1, plus a surcharge if the node has moved recently. The
+        # neighbour stays informed, so only the surcharge is counted.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found

@@ -38,7 +38,7 @@ class Reporter(Protocol):
     """A receiver of messages and progress, such as the terminal or a log."""
 
     def say(self, text: str) -> None:
-        """Report a message of one line, such as the next step of the operation."""
+        """Report a one-line message, such as a description of the operation's next step."""
 
     def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
         """Begin a task with a total of ``total`` units; the task ends with the context."""

@@ -17,7 +17,7 @@ from starcast.topologies.cayley import CayleyGraph, Residues
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 
-# 2^28 < 12!, so all hypercubes have fewer nodes than S_12, the largest star graph.
+# 2^28 < 12!, so these hypercubes have fewer nodes than S_12, the largest star graph with arrays.
 SMALLEST, LARGEST = 1, 28
 
 

@@ -85,7 +85,7 @@ _EXAMPLES = (
 _COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
-#: Maximum number of newest entries per kind on the first page: experiments, claims, artifacts.
+#: Maximum number of newest entries on the first page, per kind: experiments, claims, topologies, ..
 _MAX_NEWEST = 4
 #: The part of a hint that suggests names: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
 _SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")

@@ -3,10 +3,10 @@
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
 it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
 
-The module stores the arrival times of (node, unit) pairs in arrays. If every node must receive
-every unit (broadcast, allgather), nearly every pair occurs, so the arrays have an entry for every
-pair. A unit with one destination visits few nodes; then only the pairs that occur have entries,
-which are found by binary search.
+If every endpoint must receive every unit, as in broadcasts and allgathers, nearly every
+(node, unit) pair occurs. Then arrays contain the arrival time of every pair. If each unit has one
+destination, the rows of each unit are followed from its source (`Journeys`). If that fails, arrival
+times are stored only for the pairs that occur, which are found by binary search.
 """
 
 from abc import ABC, abstractmethod
