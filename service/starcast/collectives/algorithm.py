@@ -168,7 +168,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The declared name is returned, whose type is `Ports`; the given name has the type `str`.
+        # The declared name is returned, because the type of the given name is only `str`.
         for model in self.ports:
             if model == ports:
                 return model
@@ -188,7 +188,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 class Foresight(TypedDict, total=False):
     """The optional arguments of `algorithm`: functions that describe a schedule before it is built.
 
-    The class `Entry` documents ``exclusion``, and the class `Algorithm` all other arguments.
+    The class `Entry` documents ``exclusion``. The class `Algorithm` documents all other arguments.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -237,8 +237,8 @@ def algorithm(
         families: the topology families on which the algorithm is defined; by default all families.
         ports: the supported port models; the first one is the default.
         smallest: the smallest n for which the algorithm is defined.
-        elsewhere: the name of another algorithm, which is used instead on topologies on which this
-            algorithm is not defined.
+        elsewhere: the name of the algorithm that replaces this algorithm on topologies on which
+            this algorithm is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 

@@ -326,7 +326,7 @@ class Schedule(Displayable):
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
-#: A topology, forest or schedule in memory. Elsewhere, an artifact may be given by its id alone.
+#: A topology, forest or schedule in memory, in contrast to an artifact that is given by its id.
 Structure = Topology | Forest | Schedule
 
 

@@ -156,7 +156,8 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     width = max(topology.ports) + 1
     link = schedule.sender * width + schedule.port
     if schedule.ports == "one":
-        # A switch uses any number of links, which are numbered after the nodes.
+        # A switch may use several links in a step, so its links are numbered one by one, after the
+        # nodes.
         used = [
             np.where(end < topology.endpoints, end, topology.nodes + link)
             for end in (schedule.sender, schedule.receiver)

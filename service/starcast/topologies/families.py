@@ -327,7 +327,7 @@ def topology(spec: str) -> Topology:
             groups = [group for group in match.groups() if group is not None]
             try:
                 numbers = [int(group) for group in groups]
-            except ValueError:  # a group is not a number, which only a plug-in's pattern allows
+            except ValueError:  # a plug-in's pattern may match other text
                 raise InputError(
                     f"'{text}' matches the pattern of the family '{entry.name}', but one of"
                     " the pattern's groups is not a number",
@@ -396,6 +396,9 @@ def as_topology(topology_or_spec: Topology | str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        LimitError: the topology does not fit into memory, or has too many links.
+        UnavailableError: the spec is that of a network, and the server of an open lab is not
+            running.
     """
     if isinstance(topology_or_spec, Topology):
         return topology_or_spec

@@ -598,7 +598,7 @@ def _number_ports(
     if ports is not None and not (
         np.array_equal(colours, np.arange(1, len(colours) + 1))
         and len(colours) <= MAX_DEGREE + 1
-        # Of two links at the same port of a node, one would have overwritten the other.
+        # Of two links at the same port of a node, one overwrites the other, so the count differs.
         and np.count_nonzero(table != np.arange(nodes)) == 2 * len(pairs)
     ):
         raise InputError(

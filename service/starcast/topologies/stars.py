@@ -293,7 +293,7 @@ def _nk_star(n: int, k: int) -> NkStar:
     return NkStar(n, k)
 
 
-#: The coefficients of a polynomial, of which entry d counts the arrangements at distance d.
+#: The coefficients of a polynomial. Entry d is the number of arrangements of distance or cost d.
 Polynomial = list[int]
 
 
@@ -332,7 +332,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return the polynomial that counts the divisions of positions into external chains by cost.
+    """Count the divisions of positions into external chains, by cost; return the polynomial.
 
     Coefficient d is the number of divisions of cost d (see the module's docstring).
 

@@ -298,8 +298,9 @@ def find_difference(built: Forest) -> str | None:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause for messages that describes the first difference, or why the construction cannot
-        build the forest. None if it builds the same trees or its name is unknown.
+        A clause for messages that describes the first difference, or the reason why the
+        construction cannot build the forest. None if the construction builds the same forest, or if
+        no construction has its name.
 
     Raises:
         LimitError: the trees of the construction do not fit into the memory of this machine.
@@ -332,7 +333,8 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     For a plug-in's trees that do not reach all nodes, the result is an upper bound.
 
     Raises:
-        InputError: the construction is not defined on the topology, or an argument is invalid.
+        InputError: the topology or the construction is unknown, the construction is not defined on
+            the topology, or an argument is missing, unknown or invalid.
 
     Example:
         >>> count_edges("S5", "multiple")
@@ -453,7 +455,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
         start: the lowest rank among these nodes.
         out: the array to write to, uint8 ``[nodes]``.
     """
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    # `start` is the lowest rank of a node that begins with the root's first `depth` symbols.
     for depth in range(1, len(root)):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block = perm(n - depth - 1, len(root) - depth - 1)

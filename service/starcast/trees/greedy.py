@@ -109,7 +109,8 @@ def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     for row, old_root in zip(rows, old_roots, strict=True):
         _write_greedy_ports(graph, old_root, row)
         reroot(graph, row, root)
-    # The old roots are good hubs, because almost all parents are closer to them than the children.
+    # In each tree, almost all parents are closer to the old root than their children are. So the
+    # old roots are good hubs.
     hubs = permutations.arrangement_rank(old_roots, graph.n)
     return Forest(graph, freeze(rows), root, construction, verify_hubs=tuple(hubs.tolist()))
 

@@ -447,7 +447,7 @@ def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the length of the longest chain of pointers to ``end``; 0 if a node does not reach it.
+    """Return the length of the longest chain of pointers to ``end``; 0 if a chain never ends there.
 
     If all nodes reach ``end``, the result is at least 1, even if ``end`` is the only node.
 
@@ -455,13 +455,13 @@ def _greatest_steps(pointers: Ranks, end: int) -> int:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
         end: the last node of every chain.
     """
-    # The arrays in `after` contain the node that each node reaches after 1, 2, 4, .. steps.
+    # Array i of `after` contains the node that each node reaches after 2^i steps.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():
             return 0
         after.append(after[-1].take(after[-1], mode="wrap"))
-    # Find the maximum number of steps after which a node is not yet at the end, bit by bit.
+    # Find, bit by bit, the maximum number of steps after which some node is not yet at the end.
     nodes = None
     steps = 0
     for bit in reversed(range(len(after) - 1)):
