@@ -406,8 +406,8 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: The modules that plug-in files import from their own folders: each module's name is mapped to the
-#: path of the plug-in and the content of the module.
+#: The modules that plug-in files import from their own folders: for each module name, the path of
+#: the plug-in and the content of the module.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 

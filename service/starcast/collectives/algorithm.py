@@ -198,8 +198,9 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: The optional arguments of `algorithm` are functions. For each of them, this table has a function
-#: that checks and converts their results. It is used only for algorithms of plug-ins.
+#: The optional arguments of `algorithm` are functions. For each of them, this table has another
+#: function, which checks and converts the results. The table is used only for algorithms of
+#: plug-ins.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -243,8 +244,8 @@ def algorithm(
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: the name is already used or malformed, the collective, a family or a port model
-            is unknown, or the function has a wrong signature.
+        InputError: the name is already used or malformed, an option has a wrong type, the
+            collective, a family or a port model is unknown, or the function has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -392,7 +393,8 @@ def schedule(
     Raises:
         InputError: a name, the root or an argument is invalid, an argument is given twice, or the
             algorithm is not defined on the topology.
-        LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
+        LimitError: the schedule has more than `MAX_ROWS` rows or does not fit into memory, or its
+            trees would take too long to build.
 
     Example:
         >>> schedule("S5", "broadcast", "multiple", segments=4).steps
@@ -458,7 +460,8 @@ class ScheduleParameters(NamedTuple):
         """Build the schedule without verifying it.
 
         Raises:
-            LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
+            LimitError: the schedule has more than `MAX_ROWS` rows or does not fit into memory, or
+                its trees would take too long to build.
         """
         return schedule(
             self.topology,

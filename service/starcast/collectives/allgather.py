@@ -139,7 +139,7 @@ def _build_rotated_hamiltonian(
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
-    step[: topology.nodes // topology.n] = 0  # the nodes that start with 1
+    step[: topology.nodes // topology.n] = 0  # nodes that start with 1 are reached over last links
     turns = [0]
     if messages > 1:
         turns = [(c + 1) % (topology.n - 1) for c in range(min(messages, topology.n - 1))]

@@ -168,8 +168,8 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
             int(topology.distances(node)[: topology.endpoints].max())
             for node in np.flatnonzero(own).tolist()
         )
-        # The number of nodes that hold a unit at most doubles in a one-port step, unless switches,
-        # which send any number of packets, are among them.
+        # In a one-port step, the number of nodes that hold a unit at most doubles. With switches,
+        # which send any number of packets, this is not true.
         doubles = ports == "one" and topology.endpoints == nodes
         return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
 

@@ -189,7 +189,7 @@ def _declare(
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         built = turn(algorithm.build(topology, root, ports, **arguments))
-        # The name differs only if the algorithm is declared here under another name.
+        # The schedules of `greedy-matching` are built as schedules of the allgather `greedy`.
         is_same = built.algorithm == algorithm.name
         return built if is_same else replace(built, algorithm=algorithm.name)
 

@@ -113,7 +113,7 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that travel from the root to all endpoints of their trees.
+    """Return the rows of units, each of which travels from the root to all endpoints of its tree.
 
     A unit reaches a node in step ``first[tree, node] + delay``. A switch receives units only if
     there are endpoints below it in the tree.

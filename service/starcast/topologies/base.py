@@ -54,7 +54,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 
 
 class Topology(Displayable, ABC):
-    """A connected graph with numbered ports; no two nodes have the same neighbour at the same port.
+    """A connected graph with numbered ports; no port leads two nodes to the same neighbour.
 
     Each node is identified by its rank, from 0 to nodes-1; in topologies with translations, the
     identity has rank 0. A node without a link at a port is its own neighbour there. Arrays over all
@@ -571,7 +571,7 @@ def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[n
 def find_ports(
     topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
 ) -> NDArray[np.uint8]:
-    """Return the port of each sender that leads to its receiver.
+    """Return, for each sender, the port that leads to its receiver.
 
     Args:
         topology: the topology of the nodes.

@@ -383,11 +383,10 @@ def _through_prefix(
         width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
-        Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
-        the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
-        symbols]``, has for each symbol that the prefix lacks the suffix position, counted from 0,
-        at which the path from this symbol leaves the prefix; a number beyond the suffix means that
-        the path leaves the label.
+        Two arrays. The first, int64 ``[blocks]``, is the number of cycles within each prefix, minus
+        twice the number of fixed points. The second, int16 ``[blocks, symbols]``, has one entry for
+        each symbol that the prefix lacks: the suffix position, counted from 0, to which the path
+        from this symbol leads. A number beyond the suffix means that the path leaves the label.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

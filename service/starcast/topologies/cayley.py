@@ -213,7 +213,7 @@ class SignedPermutations(Permutations):
 
 @dataclass(frozen=True)
 class Residues:
-    """Vectors of residues modulo given numbers, called sides; the group operation is addition.
+    """The group of vectors of residues, whose moduli are called sides; the operation is addition.
 
     Raises:
         InputError: a side, or the product of all sides, is out of range.
@@ -504,7 +504,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, tuple[tuple[int, ...], ...]]:
-    """Check generators, and return their group and the generators as elements of the group.
+    """Check generators; return their group, and the generators as elements of this group.
 
     Raises:
         InputError: the number of generators or their length is out of range, a generator is

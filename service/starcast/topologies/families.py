@@ -35,8 +35,9 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Matches whatever a family's pattern must not contain: escapes of characters that a spec cannot
-#: contain, and characters that belong neither to a spec nor to the syntax of regular expressions.
+#: Matches the parts that a family's pattern must not contain: escapes of characters that a spec
+#: cannot contain, and characters that belong neither to a spec nor to the syntax of regular
+#: expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
@@ -99,8 +100,8 @@ def family(
             switch.
 
     Raises:
-        InputError: the name is taken, an option is malformed, or the pattern matches specs of a
-            built-in family.
+        InputError: the name is already used or malformed, an option is malformed, the declared
+            object is not a function, or the pattern matches specs of a built-in family.
     """
 
     def decorate(function: Function) -> Function:

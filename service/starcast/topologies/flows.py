@@ -42,7 +42,7 @@ class Cut(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """The directed links of a topology; the link into node v at port p has the index v P + p.
+    """The directed links of a topology; the link into node v at port p has the index v * P + p.
 
     P is the number of ports, which are numbered from 0 in the order of `Topology.ports`.
 

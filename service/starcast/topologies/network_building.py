@@ -161,6 +161,7 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
 
     Raises:
         InputError: the graph is empty or not connected, or a link or label is invalid.
+        LimitError: the network does not fit into memory.
     """
     given = read_graph(links)
     _check_links(given)

@@ -96,9 +96,9 @@ class Network(Topology):
         licence: the licence of the source, or an empty string.
 
     Raises:
-        InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, fewer than two nodes are endpoints, or given labels, ports, capacities
-            or latencies are invalid.
+        InputError: a link joins a node to itself or to a node that does not exist, a node has too
+            many links, the graph is empty or not connected, fewer than two nodes are endpoints, or
+            given labels, ports, capacities or latencies are invalid.
         LimitError: the network does not fit into memory.
     """
 
@@ -436,6 +436,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     Raises:
         InputError: the values do not describe a network, or a different network is registered under
             its spec.
+        LimitError: the network does not fit into memory.
         RejectedError: the network's SHA-256 differs from the stored one.
     """
     check_name(stored["name"])

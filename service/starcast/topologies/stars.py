@@ -92,8 +92,8 @@ class ArrangementGraph(Topology):
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads an array's values at the neighbours across a port.
 
-        A block is the set of nodes with the same prefix. A port within the prefix leads from each
-        block to another block in the same order of nodes, so complete blocks are copied.
+        A block is the set of nodes with the same prefix. A port within the prefix maps each block
+        to a block and keeps the order of the nodes, so complete blocks are copied.
         """
         neighbours = self._neighbour_array(self._check_port(port))
         if neighbours.within_prefix:

@@ -114,8 +114,8 @@ def construction(
             ports.
 
     Raises:
-        InputError: the name is already used or malformed, a family is unknown, or the function has
-            a wrong signature.
+        InputError: the name is already used or malformed, an option has a wrong type, a family is
+            unknown, or the function has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -235,7 +235,8 @@ def forest(
     Raises:
         InputError: the topology, construction or root does not exist, the construction is not
             defined on the topology, or an argument is missing, unknown or invalid.
-        LimitError: the trees do not fit into the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine, or would take too long to
+            build.
 
     Example:
         >>> forest("S5", "multiple", root="54321").heights.tolist()
@@ -275,7 +276,8 @@ def forest_from_id(forest_id: str) -> Forest:
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
             invalid.
-        LimitError: the trees do not fit into the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine, or would take too long to
+            build.
 
     Example:
         >>> forest_from_id("S4:multiple").id
@@ -303,7 +305,8 @@ def find_difference(built: Forest) -> str | None:
         no construction has its name.
 
     Raises:
-        LimitError: the trees of the construction do not fit into the memory of this machine.
+        LimitError: the trees of the construction do not fit into the memory of this machine, or
+            would take too long to build.
     """
     if built.construction not in CONSTRUCTIONS:
         return None
@@ -413,7 +416,7 @@ def translate_forest(forest: Forest, root: int) -> Forest:
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the dimension to the parent of each node, given the nodes' numbers m = 0, 1, 2, ..
+    """Return the dimension towards each node's parent, given the nodes' numbers m = 0, 1, 2, ..
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
     Consecutive numbers cycle through all n-1 dimensions. As a result, the links of a step of a

@@ -122,7 +122,7 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 
 
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
+    """Fill ``out`` with each node's port towards its parent in the greedy tree; 0 at the root.
 
     If a node begins with the root's first symbol, the port is the first position in which the node
     differs from the root. If a node begins with another symbol of the root, the port is the

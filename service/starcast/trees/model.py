@@ -279,7 +279,7 @@ class Forest(Displayable):
         return self.congestion <= 1
 
     def verify(self) -> None:
-        """Check that every tree is valid: from each of its nodes, the parents lead to the root.
+        """Check that, in every tree, the parents lead from each node to the root.
 
         Unless the forest is partial, every tree must also contain all nodes.
 
@@ -383,11 +383,11 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.port_count
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether a tree is proved valid by following only its exceptions to the root.
+        """Try to prove that a tree is valid by following only its exceptions to the root.
 
-        Exceptions are the nodes whose parent is not one link closer to the tree's hub. The result
-        False proves nothing: the tree is partial, it has too many exceptions, or the search ended
-        before all exceptions reached the root.
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. Return True
+        if the tree is valid. False proves nothing: the tree is partial, it has too many exceptions,
+        or the search ended before all exceptions reached the root.
         """
         # In a partial tree, distances do not show whether a chain of parents leaves the tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
