@@ -91,7 +91,7 @@ def is_folder(name: str) -> bool:
 def is_package(module: str) -> bool:
     """Return whether a module is a package that contains a file ``claims.toml``."""
     spec = None
-    # `find_spec` imports the parent package of the module, which may raise any error.
+    # `find_spec` imports the parent package of the module. This import may raise any error.
     with suppress(Exception, SystemExit):
         spec = find_spec(module)
     origin = Path(spec.origin) if spec and spec.origin else Path()

@@ -302,7 +302,8 @@ def load(names: Iterable[str]) -> None:
         names: names of modules, paths of .py files, or folders of paper packs.
 
     Raises:
-        InputError: a plug-in does not exist, cannot be imported, or contains invalid declarations.
+        InputError: a plug-in does not exist, cannot be imported, or contains invalid declarations,
+            or two plug-ins have different modules of the same name.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415
 

@@ -47,9 +47,9 @@ _NODES = ("sender", "receiver")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: A table of all labels takes 4 bytes per node and symbol. In topologies with translations, it is
-#: used only to rank at least `_FEW` labels, and only if there are at most `_TABLE` nodes. Otherwise
-#: labels are ranked one by one.
+#: Labels are ranked one by one, or with a table of all labels, which takes 4 bytes per node and
+#: symbol. In topologies with translations, the table is used only for at least `_FEW` labels and at
+#: most `_TABLE` nodes.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})

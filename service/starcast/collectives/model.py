@@ -85,7 +85,8 @@ class Schedule(Displayable):
         sender: int32, the rank of the sending node.
         port: uint8, the sender's port.
         receiver: int32, the rank of the receiving node.
-        tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
+        tree: uint8, the number of the tree along which the unit travels, a row of
+            ``forest.parent_port``.
         unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
             destination) whose rows are given; in an expanded schedule (see `expand`), the root is 0

@@ -55,7 +55,7 @@ _MAX_FOLLOWED = 10**8
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes for building a network, per link, and per port of a node.
+#: Memory in bytes for building a network: per link, and per port of each node.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
 _DAMAGED = "get the network again from its source, because the stored network is damaged"

@@ -57,7 +57,7 @@ class ArrangementGraph(Topology):
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back: ``port`` if it is at most k, n+1-s if it is k+s."""
+        """Return the port that leads back, which is ``port`` up to k, and n+1-s for port k+s."""
         self._check_port(port)
         return int(port) if port <= self.length else self.n + 1 - (int(port) - self.length)
 
