@@ -358,9 +358,10 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     A position is a fixed point if the pattern has the root's symbol there.
 
     Returns:
-        uint8 ``[(m+1)^len(positions), m!]``. The first index is a number in base m+1 with a digit
-        for each position: the index of the root's symbol at this position among the m symbols that
-        the prefix lacks, or m if the prefix has it. The second index is the rank of the pattern.
+        uint8 ``[(m+1)^len(positions), m!]``. The second index is the rank of the pattern. The first
+        index is a number in base m+1 with one digit per position. The digit is m if the prefix
+        contains the root's symbol at this position, and otherwise the index of this symbol among
+        the m symbols that the prefix lacks.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
