@@ -91,7 +91,7 @@ def is_folder(name: str) -> bool:
 def is_package(module: str) -> bool:
     """Return whether a module is a package that contains a file ``claims.toml``."""
     spec = None
-    # `find_spec` imports the parent package of the module, which may raise any error.
+    # `find_spec` imports the parent package of the module. This import may raise any error.
     with suppress(Exception, SystemExit):
         spec = find_spec(module)
     origin = Path(spec.origin) if spec and spec.origin else Path()
@@ -99,7 +99,7 @@ def is_package(module: str) -> bool:
 
 
 def is_sent(path: Path) -> bool:
-    """Return whether a plug-in's file or folder was sent to this process, which is a worker."""
+    """Return whether a path belongs to a plug-in that was sent to this worker process."""
     # starcast writes each plug-in into a subfolder of a folder whose name begins with `SENT`.
     return any(folder.name.startswith(SENT) for folder in path.parents[1:2])
 
@@ -109,14 +109,14 @@ def load_folder(folder: Path) -> None:
 
     Raises:
         InputError: the folder has no claims.toml, the folder of another pack has the same name, a
-            file cannot be read, or a module cannot be imported.
+            file cannot be read, the files together are too large, or a module cannot be imported.
     """
     if not (folder / CLAIMS).is_file():
         raise InputError(
             f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
             hint="name the folder that contains claims.toml; 'starcast claims new' writes a pack",
         )
-    shipped()  # creates the package of all packs
+    shipped()  # creates the parent package of all packs
     name = _name_module(folder)
     # A cluster worker may receive several versions of a pack; the newest one replaces the others.
     for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
@@ -140,7 +140,8 @@ def load_package(module: str, *, is_named: bool) -> None:
     """Import the modules of an installed package that is a pack.
 
     Raises:
-        InputError: a module cannot be imported, or a file of the pack cannot be read.
+        InputError: a module cannot be imported, a file of the pack cannot be read, or the files
+            together are too large.
     """
     folder = Path(str(sys.modules[module].__file__)).parent
     _load(Pack(module, folder, hash_folder(folder), is_named), lambda: None)

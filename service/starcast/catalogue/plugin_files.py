@@ -29,7 +29,7 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
         module: the name of the plug-in's module.
         file: the file of this module.
     """
-    # The module of a plug-in that was loaded as a file has the file's name, in which dots do not
+    # If the plug-in was loaded as a file, its module has the file's name. Dots in this name do not
     # separate packages.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
     root = file.parents[min(depth, len(file.parents) - 1)]

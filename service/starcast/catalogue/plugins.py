@@ -100,8 +100,8 @@ class Origin:
 #: The origin of each entry that a plug-in defines, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
 
-#: The plug-ins behind a result: the name of each entry from a plug-in, mapped to the plug-in's
-#: module, version and SHA-256.
+#: The plug-ins that a result depends on: for the name of each entry, the module, version and
+#: SHA-256 of the plug-in that defines it.
 Provenance = Mapping[str, Mapping[str, str]]
 
 
@@ -244,9 +244,9 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Run a plug-in's code in this context; processes that the code forks end with the context.
+    """Return a context for a plug-in's code; processes forked in this context exit at its end.
 
-    Otherwise, a forked process would execute the rest of the command a second time.
+    Without this context, a forked process would execute the rest of the command a second time.
     """
     process = os.getpid()
     try:
@@ -267,10 +267,11 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
-    """Add the plug-in's function to errors that are raised while its result is read."""
+    """Return a context for reading a result of a plug-in's function; errors name the function."""
     try:
         yield
-    # A result that is computed while it is read may also raise SystemExit.
+    # A lazy result, such as a generator, executes the plug-in's code while it is read, so it may
+    # raise SystemExit.
     except BaseException as error:
         if origin.is_shipped or isinstance(error, KeyboardInterrupt):
             raise
@@ -301,7 +302,8 @@ def load(names: Iterable[str]) -> None:
         names: names of modules, paths of .py files, or folders of paper packs.
 
     Raises:
-        InputError: a plug-in does not exist, cannot be imported, or contains invalid declarations.
+        InputError: a plug-in does not exist, cannot be imported, or contains invalid declarations,
+            or two plug-ins have different modules of the same name.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415
 
@@ -405,8 +407,8 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-#: The modules that plug-in files import from their own folders: each module's name is mapped to the
-#: path of the plug-in and the content of the module.
+#: The modules that plug-in files import from their own folders: for each module name, the path of
+#: the plug-in and the content of the module.
 _imported: dict[str, tuple[Path, bytes]] = {}
 
 
@@ -490,7 +492,8 @@ def _claim_modules(path: Path) -> None:
         if known == content:
             continue
         is_replaced = other.stem == path.stem or other.parent == path.parent
-        # A function may import the module later, and Python has only one module with each name.
+        # Python keeps only one module of each name, and a function of the other plug-in may import
+        # its module later.
         if not is_replaced and str(other) in loaded:
             raise InputError(
                 f"the plug-ins {other} and {path} import different modules named '{name}'",
@@ -533,7 +536,7 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
-            import; or a file of a plug-in cannot be read.
+            import; a file of a plug-in cannot be read; or a paper pack is too large.
     """
     return PluginLoader(tuple(map(_pack, loadable() if names is None else names)))
 

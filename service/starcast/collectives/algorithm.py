@@ -168,7 +168,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The declared name is returned, whose type is `Ports`; the given name has the type `str`.
+        # The declared name is returned, because the type of the given name is only `str`.
         for model in self.ports:
             if model == ports:
                 return model
@@ -188,7 +188,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 class Foresight(TypedDict, total=False):
     """The optional arguments of `algorithm`: functions that describe a schedule before it is built.
 
-    The class `Entry` documents ``exclusion``, and the class `Algorithm` all other arguments.
+    The class `Entry` documents ``exclusion``. The class `Algorithm` documents all other arguments.
     """
 
     exclusion: Callable[[Topology], str | None]
@@ -198,8 +198,9 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: The optional arguments of `algorithm` are functions. For each of them, this table has a function
-#: that checks and converts their results. It is used only for algorithms of plug-ins.
+#: The optional arguments of `algorithm` are functions. For each of them, this table has another
+#: function, which checks and converts the results. The table is used only for algorithms of
+#: plug-ins.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -237,14 +238,14 @@ def algorithm(
         families: the topology families on which the algorithm is defined; by default all families.
         ports: the supported port models; the first one is the default.
         smallest: the smallest n for which the algorithm is defined.
-        elsewhere: the name of another algorithm, which is used instead on topologies on which this
-            algorithm is not defined.
+        elsewhere: the name of the algorithm that replaces this algorithm on topologies on which
+            this algorithm is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: the name is already used or malformed, the collective, a family or a port model
-            is unknown, or the function has a wrong signature.
+        InputError: the name is already used or malformed, an option has a wrong type, the
+            collective, a family or a port model is unknown, or the function has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -392,7 +393,8 @@ def schedule(
     Raises:
         InputError: a name, the root or an argument is invalid, an argument is given twice, or the
             algorithm is not defined on the topology.
-        LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
+        LimitError: the schedule has more than `MAX_ROWS` rows or does not fit into memory, or its
+            trees would take too long to build.
 
     Example:
         >>> schedule("S5", "broadcast", "multiple", segments=4).steps
@@ -458,7 +460,8 @@ class ScheduleParameters(NamedTuple):
         """Build the schedule without verifying it.
 
         Raises:
-            LimitError: the schedule has more than `MAX_ROWS` rows, or does not fit into memory.
+            LimitError: the schedule has more than `MAX_ROWS` rows or does not fit into memory, or
+                its trees would take too long to build.
         """
         return schedule(
             self.topology,

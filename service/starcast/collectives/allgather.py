@@ -59,7 +59,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must contain: 1, or all endpoints."""
+    """Return the number of sources whose rows an allgather must contain, which is 1 or all."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -139,7 +139,7 @@ def _build_rotated_hamiltonian(
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
-    step[: topology.nodes // topology.n] = 0  # the nodes that start with 1
+    step[: topology.nodes // topology.n] = 0  # nodes that start with 1 are reached over last links
     turns = [0]
     if messages > 1:
         turns = [(c + 1) % (topology.n - 1) for c in range(min(messages, topology.n - 1))]

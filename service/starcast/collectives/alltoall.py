@@ -405,7 +405,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round, which sends up to n-1 of the messages to each node.
+    """Return the rows of one round, which sends up to n-1 messages to each node.
 
     Args:
         topology: the star graph.

@@ -47,9 +47,9 @@ _NODES = ("sender", "receiver")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: A table of all labels takes 4 bytes per node and symbol. In topologies with translations, it is
-#: used only to rank at least `_FEW` labels, and only if there are at most `_TABLE` nodes. Otherwise
-#: labels are ranked one by one.
+#: Labels are ranked one by one, or with a table of all labels, which takes 4 bytes per node and
+#: symbol. In topologies with translations, the table is used only for at least `_FEW` labels and at
+#: most `_TABLE` nodes.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -258,9 +258,9 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    The result may exceed the largest unit number in the rows plus one: units from a node to itself
-    have numbers, but no rows. Without rows, each message still has one unit, so that an empty
-    schedule does not count as complete.
+    The rows may lack the largest unit numbers, because units from a node to itself have numbers but
+    no rows. Without rows, each message still has one unit, so that an empty schedule does not count
+    as complete.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1

@@ -163,7 +163,8 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
         own: the number of rounds in which a node sends in its complete graph.
 
     Returns:
-        The round in which each node is informed; in round 1 all nodes send over port ``position``.
+        The round in which each node is informed, counted from 1 after the rounds of the smaller
+        substars. In round 1, all nodes informed so far send over port ``position``.
     """
     rounds = np.ones(len(nodes), dtype=np.int64)
     is_first = nodes[:, 0] == position

@@ -138,8 +138,8 @@ def hop_numbers(forest: Forest) -> Ranks:
         forest: n-1 spanning trees on S_n, tree k in row k-2.
 
     Returns:
-        int32 ``[trees, nodes]``: the position (from 1) of the link from the parent in the order in
-        which the links are first crossed; 0 for the root.
+        int32 ``[trees, nodes]``: the number, from 1, of the link from each node's parent to the
+        node, in the order in which the links are first crossed; 0 for the root.
 
     Reference:
         Fragopoulou & Akl 1996, section 3.

@@ -61,7 +61,7 @@ def _best_rows(
     Large schedules are built only once.
 
     Args:
-        prepare: a function that returns the function that appends the steps of one schedule.
+        prepare: ``prepare()`` begins a new schedule and returns a function that appends its steps.
         rows: the number of rows of a schedule.
         least: a function that returns a lower bound on the number of steps.
         seed: the random seed.
@@ -168,8 +168,8 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
             int(topology.distances(node)[: topology.endpoints].max())
             for node in np.flatnonzero(own).tolist()
         )
-        # The number of nodes that hold a unit at most doubles in a one-port step, unless switches,
-        # which send any number of packets, are among them.
+        # In a one-port step, the number of nodes that hold a unit at most doubles. With switches,
+        # which send any number of packets, this is not true.
         doubles = ports == "one" and topology.endpoints == nodes
         return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
 
@@ -290,8 +290,8 @@ def _alltoall(topology: Topology, root: int, ports: Ports, messages: Messages, s
     endpoints = topology.endpoints
     unit = np.arange(messages * endpoints**2)
     source, destination = np.divmod(unit // messages, endpoints)
-    # The i-th units of all sources have different destinations, so fewer units wait for the same
-    # link.
+    # Units are sorted so that the i-th units of all sources have different destinations. Then fewer
+    # units wait for the same link. Units from a node to itself come first and are omitted.
     chosen = np.argsort((destination - source) % endpoints, kind="stable")[messages * endpoints :]
     rows = _route(topology, ports, source[chosen], destination[chosen], unit[chosen], seed)
     return Draft(rows, messages * endpoints**2)

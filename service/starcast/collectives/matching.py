@@ -11,8 +11,9 @@ unit that the fewest nodes have. In the one-port model, the links of a step are 
 senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
-takes, among the waiting units that it brings nearer to their destinations, the unit with the
-largest remaining distance. In the one-port model, the links of a step are a matching again.
+of capacity c takes up to c waiting units that it brings nearer to their destinations, those with
+the largest remaining distances first. In the one-port model, the links of a step are a matching
+again.
 """
 
 from typing import Any, NamedTuple
@@ -383,7 +384,7 @@ def _inform(
             is_free = _is_free(pairing, node, slot, sender)
             pairing.possible[node, slot] = is_free and _can_give(held, sender, node)
             near += pairing.possible[node, slot]
-        # A node that few neighbours can inform depends on each of them.
+        # The fewer neighbours can inform a node, the more the node depends on each of them.
         need[node] = _SCALE // (1 + near) ** 3 if held.lacks[node] > 0 else 0
     for node in range(nodes):
         ahead[node] = 0

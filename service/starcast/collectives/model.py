@@ -85,7 +85,8 @@ class Schedule(Displayable):
         sender: int32, the rank of the sending node.
         port: uint8, the sender's port.
         receiver: int32, the rank of the receiving node.
-        tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
+        tree: uint8, the number of the tree along which the unit travels, a row of
+            ``forest.parent_port``.
         unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
             destination) whose rows are given; in an expanded schedule (see `expand`), the root is 0
@@ -326,7 +327,7 @@ class Schedule(Displayable):
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
-#: A topology, forest or schedule in memory. Elsewhere, an artifact may be given by its id alone.
+#: A topology, forest or schedule in memory, in contrast to an artifact that is given by its id.
 Structure = Topology | Forest | Schedule
 
 

@@ -129,7 +129,7 @@ def sizes_of_earlier_siblings(
 
 
 def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
-    """Return, for each node of a tree, the sum of the values on the path from the root to it.
+    """Return, for each node of a tree, the sum of the values on the path from the root to the node.
 
     The sum includes the node's own value, but not the root's.
 
@@ -282,7 +282,7 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return balanced trees for all destinations: one tree per message, but at most n-1 trees.
+    """Return the balanced trees for several messages, one tree per message but at most n-1 trees.
 
     Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
     m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers

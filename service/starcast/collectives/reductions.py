@@ -156,7 +156,8 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     width = max(topology.ports) + 1
     link = schedule.sender * width + schedule.port
     if schedule.ports == "one":
-        # A switch uses any number of links, which are numbered after the nodes.
+        # A switch may use several links in a step, so its links are numbered one by one, after the
+        # nodes.
         used = [
             np.where(end < topology.endpoints, end, topology.nodes + link)
             for end in (schedule.sender, schedule.receiver)
@@ -188,7 +189,7 @@ def _declare(
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         built = turn(algorithm.build(topology, root, ports, **arguments))
-        # The name differs only if the algorithm is declared here under another name.
+        # The schedules of `greedy-matching` are built as schedules of the allgather `greedy`.
         is_same = built.algorithm == algorithm.name
         return built if is_same else replace(built, algorithm=algorithm.name)
 

@@ -113,7 +113,7 @@ def route_units(
 def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Return the rows of units that travel from the root to all endpoints of their trees.
+    """Return the rows of units, each of which travels from the root to all endpoints of its tree.
 
     A unit reaches a node in step ``first[tree, node] + delay``. A switch receives units only if
     there are endpoints below it in the tree.
@@ -235,8 +235,8 @@ def order_furthest_first(
 
 
 # The functions below translate rows to another root or source, or to all sources at once. A
-# translation keeps the ports of links. Only the ports of the residual links of S_{n,k}, which
-# replace the first symbol of a node, are computed again.
+# translation keeps the ports of all links but the residual links of S_{n,k}, which replace the
+# first symbol of a node. The ports of residual links are computed again.
 
 
 def translate_rows(
@@ -281,11 +281,12 @@ def expand_rows(
         units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
-    # All columns become int32, which unit numbers may need, except ``combine``, which stays bool.
+    # Unit numbers may need int32, so all columns become int32, except ``combine``, which stays
+    # bool.
     expanded = rows.apply(
         lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
     )
-    # `argsort` of a permutation is its inverse.
+    # `argsort` returns the inverse of a permutation.
     to_identity = np.argsort(topology.translation(root))
     table = None if topology.translation_keeps_ports else topology.table()
     for source in range(topology.nodes):

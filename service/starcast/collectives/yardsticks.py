@@ -43,9 +43,9 @@ def rotate_messages(
 ) -> list[Columns]:
     """Return the rows that send messages of all sources along a Hamiltonian cycle.
 
-    One-port: every message travels all the way round the cycle. All-port: every message travels in
-    both directions, and reaches half of the other nodes in each direction; the longer half
-    alternates between the directions from message to message.
+    One-port: every message travels in one direction and reaches all other nodes. All-port: every
+    message travels in both directions, and reaches half of the other nodes in each direction; the
+    longer half alternates between the directions from message to message.
 
     Args:
         topology: the topology that contains the cycle.
@@ -63,7 +63,8 @@ def rotate_messages(
     delay = [0, 0]
     parts = []
     source = np.arange(nodes)
-    # In the all-port model both directions work at the same time, each for half of the nodes.
+    # In the all-port model, messages travel in both directions at the same time, and reach half of
+    # the nodes in each direction.
     longer = nodes - 1 if ports == "one" else ceil_div(nodes - 1, 2)
     for turn, message in enumerate(numbers):
         for index, (direction, port_of) in enumerate(directions):
@@ -227,7 +228,7 @@ def _build_broadcast(
 
 
 def _allgather_construction(topology: Topology, ports: str, arguments: Arguments) -> str | None:
-    """Return the name of the construction whose trees the schedule uses, which is ``base``.
+    """Return ``base``, the name of the construction whose trees the schedule uses.
 
     The result is None if each source has its own trees in the schedule.
     """

@@ -54,7 +54,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
 
 
 class Topology(Displayable, ABC):
-    """A connected graph with numbered ports; no two nodes have the same neighbour at the same port.
+    """A connected graph with numbered ports; no port leads two nodes to the same neighbour.
 
     Each node is identified by its rank, from 0 to nodes-1; in topologies with translations, the
     identity has rank 0. A node without a link at a port is its own neighbour there. Arrays over all
@@ -71,8 +71,8 @@ class Topology(Displayable, ABC):
             the node has no link at the port; int64 ``[ports, nodes]``. None if all links have
             capacity 1, which is always the case with translations.
         latencies: the latency of each link, as an array like ``capacities``. None if all are 0.
-        capacity_unit: the capacity that a value of 1 in ``capacities`` represents: in bit/s if the
-            source of the network has units, otherwise as given in the source.
+        capacity_unit: the capacity that the value 1 in ``capacities`` represents, in bit/s if the
+            source of the network has units, and otherwise without a unit.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
@@ -233,7 +233,7 @@ class Topology(Displayable, ABC):
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
-        """Return the port that a link has at its other end if it has ``port`` at one end.
+        """Return the port that leads back from the neighbour across ``port``.
 
         Raises:
             InputError: the topology has no such port.
@@ -571,7 +571,7 @@ def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[n
 def find_ports(
     topology: Topology, sender: Integers, receiver: Integers, table: Ranks | None = None
 ) -> NDArray[np.uint8]:
-    """Return the port of each sender that leads to its receiver.
+    """Return, for each sender, the port that leads to its receiver.
 
     Args:
         topology: the topology of the nodes.
@@ -586,8 +586,8 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # At a port without a link, a node is its own neighbour. The loop finds this port if sender and
-    # receiver are equal.
+    # A node is its own neighbour at a port without a link, so the loop finds such a port if sender
+    # and receiver are equal, although there is no link.
     ports[sender == receiver] = 0
     return ports
 

@@ -130,8 +130,8 @@ class Neighbours(NodeArray):
             self._first = permutations.arrangement_rank(crossed, n) * np.int32(blocks.size)
             self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
-        # The new first symbol and the new pattern depend on how many of the symbols that the
-        # prefix lacks are smaller than the old first symbol.
+        # Some of the symbols that the prefix lacks are smaller than the old first symbol. The new
+        # first symbol and the new pattern depend on the number of these smaller symbols.
         self._first = _first_ranks(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
         self._new_symbol, self._patterns = _exchanges(n, k, port)
@@ -180,7 +180,7 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the arrays of `_exchange`, stacked over all values of its argument ``smaller``.
+    """Return the two arrays of `_exchange` for every value of its argument ``smaller``.
 
     Returns:
         Two arrays ``[r + 1, size]``, where r is the number of symbols that a prefix lacks.
@@ -242,7 +242,7 @@ def _order(values: NDArray[np.integer]) -> Perms:
 
 
 class _Relabelling(NodeArray):
-    """The base class of arrays that rename the symbols of suffixes and rank the renamed suffixes.
+    """The base class of arrays that are computed by renaming the symbols of each node's suffix.
 
     Subclasses set ``_order``: for each block, the new index of each symbol that the prefix lacks.
     """
@@ -283,11 +283,13 @@ class Images(_Relabelling):
 class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    Map each position to the root's position with the same symbol. This mapping has c closed cycles,
-    of which f are fixed points, and beta symbols of the label are not in the root. The distance is
-    k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root differ in the first
-    symbol. This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
-    docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
+    Map each position of a label to the position at which the root has the same symbol. This mapping
+    has c closed cycles, of which f are fixed points, and beta symbols of the label are not in the
+    root. The distance is k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root
+    differ in the first symbol. In S_n, beta is 0.
+
+    This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
+    docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f.
 
     Cycles within the prefix are counted once per block. All other paths through the prefix lead
     from a symbol that the prefix lacks to a position of the suffix or, if k < n, out of the label.
@@ -306,7 +308,8 @@ class Distances(_Relabelling):
         base, exits = _through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
         # Each symbol of the rest is renamed to the suffix position at which its path through the
-        # prefix ends. Symbols whose paths end outside the label get the higher numbers.
+        # prefix ends. Symbols whose paths end outside the label get the numbers after these
+        # positions.
         self._order = _order(exits)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
@@ -355,9 +358,10 @@ def fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     A position is a fixed point if the pattern has the root's symbol there.
 
     Returns:
-        uint8 ``[(m+1)^len(positions), m!]``. The first index is a number in base m+1 with a digit
-        for each position: the index of the root's symbol at this position among the m symbols that
-        the prefix lacks, or m if the prefix has it. The second index is the rank of the pattern.
+        uint8 ``[(m+1)^len(positions), m!]``. The second index is the rank of the pattern. The first
+        index is a number in base m+1 with one digit per position. The digit is m if the prefix
+        contains the root's symbol at this position, and otherwise the index of this symbol among
+        the m symbols that the prefix lacks.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -380,11 +384,10 @@ def _through_prefix(
         width: the length of the prefix; paths end at positions from ``width`` on.
 
     Returns:
-        Two arrays. The first, int64 ``[blocks]``, has for each block the number of cycles within
-        the prefix minus twice the number of the prefix's fixed points. The second, int16 ``[blocks,
-        symbols]``, has for each symbol that the prefix lacks the suffix position, counted from 0,
-        at which the path from this symbol leaves the prefix; a number beyond the suffix means that
-        the path leaves the label.
+        Two arrays. The first, int64 ``[blocks]``, is the number of cycles within each prefix, minus
+        twice the number of fixed points. The second, int16 ``[blocks, symbols]``, has one entry for
+        each symbol that the prefix lacks: the suffix position, counted from 0, to which the path
+        from this symbol leads. A number beyond the suffix means that the path leaves the label.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

@@ -145,7 +145,7 @@ class SignedPermutations(Permutations):
 
     @property
     def nodes(self) -> int:
-        """The number of elements, which are n! permutations with 2^n choices of signs each."""
+        """The number of elements, n! 2^n, because each permutation has 2^n choices of signs."""
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
@@ -213,7 +213,7 @@ class SignedPermutations(Permutations):
 
 @dataclass(frozen=True)
 class Residues:
-    """Vectors of residues modulo given numbers, called sides; the group operation is addition.
+    """The group of vectors of residues, whose moduli are called sides; the operation is addition.
 
     Raises:
         InputError: a side, or the product of all sides, is out of range.
@@ -266,7 +266,7 @@ class Residues:
         return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of group elements: their residues, all with equally many digits."""
+        """Return the labels of group elements, in which all residues have equally many digits."""
         base, width = self._label_format
         digits = elements[..., None] // base ** np.arange(width)[::-1] % base
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[digits]
@@ -504,7 +504,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, tuple[tuple[int, ...], ...]]:
-    """Check generators, and return their group and the generators as elements of the group.
+    """Check generators; return their group, and the generators as elements of this group.
 
     Raises:
         InputError: the number of generators or their length is out of range, a generator is

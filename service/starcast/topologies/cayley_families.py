@@ -17,7 +17,7 @@ from starcast.topologies.cayley import CayleyGraph, Residues
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 
-# 2^28 < 12!, so these hypercubes have fewer nodes than S_12, the largest star graph with arrays.
+# 2^28 < 12!, so the largest hypercube has fewer nodes than S_12, the largest star graph.
 SMALLEST, LARGEST = 1, 28
 
 

@@ -112,7 +112,7 @@ class _Flow:
         return paths
 
     def cut(self) -> set[int]:
-        """Return a minimum cut, which consists of one inner node of each path with several links.
+        """Return a minimum cut, which has one inner node of each path longer than one link.
 
         On each path, it is the first node of which the last search did not reach both sides, or the
         last inner node if the search reached both sides of all inner nodes.
@@ -147,8 +147,8 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
-        # Sides that are not settled cost at least as much to reach as the end, so their prices stay
-        # valid.
+        # Only the prices of settled sides change. All other sides cost at least as much to reach as
+        # the end, so their prices are still lower bounds.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]

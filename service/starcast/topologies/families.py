@@ -35,8 +35,9 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Matches whatever a family's pattern must not contain: escapes of characters that a spec cannot
-#: contain, and characters that belong neither to a spec nor to the syntax of regular expressions.
+#: Matches the parts that a family's pattern must not contain: escapes of characters that a spec
+#: cannot contain, and characters that belong neither to a spec nor to the syntax of regular
+#: expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
@@ -99,8 +100,8 @@ def family(
             switch.
 
     Raises:
-        InputError: the name is taken, an option is malformed, or the pattern matches specs of a
-            built-in family.
+        InputError: the name is already used or malformed, an option is malformed, the declared
+            object is not a function, or the pattern matches specs of a built-in family.
     """
 
     def decorate(function: Function) -> Function:
@@ -327,7 +328,7 @@ def topology(spec: str) -> Topology:
             groups = [group for group in match.groups() if group is not None]
             try:
                 numbers = [int(group) for group in groups]
-            except ValueError:  # a group is not a number, which only a plug-in's pattern allows
+            except ValueError:  # a plug-in's pattern may match other text
                 raise InputError(
                     f"'{text}' matches the pattern of the family '{entry.name}', but one of"
                     " the pattern's groups is not a number",
@@ -396,6 +397,9 @@ def as_topology(topology_or_spec: Topology | str) -> Topology:
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.
+        LimitError: the topology does not fit into memory, or has too many links.
+        UnavailableError: the spec is that of a network, and the server of an open lab is not
+            running.
     """
     if isinstance(topology_or_spec, Topology):
         return topology_or_spec

@@ -42,7 +42,7 @@ class Cut(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """The directed links of a topology; the link into node v at port p has the index v P + p.
+    """The directed links of a topology; the link into node v at port p has the index v * P + p.
 
     P is the number of ports, which are numbered from 0 in the order of `Topology.ports`.
 
@@ -75,7 +75,7 @@ def link_connectivity(topology: Topology) -> int:
         2
     """
     if topology.has_translations:
-        return topology.degree  # by Mader 1971, because translations make all nodes equivalent
+        return topology.degree  # all nodes are equivalent (Mader 1971)
     return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
 
 
@@ -229,7 +229,7 @@ class FlowNetwork:
         targets = np.flatnonzero(self.endpoints).tolist()
         if self._has_unit_links and self.endpoints.all():
             if self.topology.has_translations:
-                return best  # the degree, by Mader 1971
+                return best  # its capacity is the degree (Mader 1971)
             targets = self._dominating_set(root)
         with computing("finding the least cut", len(targets), "targets") as task:
             for target in targets:

@@ -231,7 +231,7 @@ def slim_fly(q: int) -> LabelPairs:
     for x, y in product(range(q), repeat=2):
         for side, distances in enumerate((even, odd)):
             for distance in distances:
-                if y + distance < q:  # other links are yielded for the distance q - distance
+                if y + distance < q:  # q - distance yields the other links
                     yield f"{side}.{x}.{y}", f"{side}.{x}.{y + distance}"
         for slope in range(q):
             yield f"0.{x}.{y}", f"1.{slope}.{(y - slope * x) % q}"

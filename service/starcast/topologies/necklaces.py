@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces in S_n, without the identity's, by Burnside's lemma."""
+    """Return the number of necklaces in S_n except that of the identity, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 

@@ -24,8 +24,8 @@ from starcast.topologies.networks import LOOP, Network, as_labels, check_name, r
 #: Names of the link attributes from which capacities and latencies are read; see
 #: `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Names of the node attributes from which labels are read, and pairs of names of the attributes
-#: from which positions are read; see `starcast.network`.
+#: Names of the node attributes that contain labels, and pairs of names of the node attributes that
+#: contain coordinates; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -42,9 +42,8 @@ class LinkList(NamedTuple):
         attributes: the attributes of each node; empty if nodes have none.
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
-        capacity_unit: the capacity that a value of 1 in this list represents, if the capacities
-            have already been scaled. None if they have not been scaled; then `build_network` may
-            scale them even if all are integers.
+        capacity_unit: if the capacities have already been scaled, the capacity that the value 1
+            represents; integers are then not scaled again. None if they have not been scaled.
     """
 
     nodes: Sequence[str]
@@ -85,9 +84,10 @@ def build_network(
         The network, whose spec is valid in this process from now on.
 
     Raises:
-        InputError: the graph is empty or not connected, a directed link has no reverse, a link
-            joins a node to itself, a node has more than 253 links, ``weights`` is given, but no
-            link has a weight, or a capacity, a latency, a switch or the name is invalid.
+        InputError: `read_graph` does not accept the graph, the graph is empty or not connected, a
+            directed link has no reverse, a link joins a node to itself, a node has more than 253
+            links, ``weights`` is invalid, no link has a weight although ``weights`` is given, or a
+            capacity, a latency, a switch or the name is invalid.
         LimitError: the network does not fit into memory.
     """
     check_name(name)
@@ -161,6 +161,7 @@ def network_of_family(spec: str, family: str, links: Any, letters: str = "") -> 
 
     Raises:
         InputError: the graph is empty or not connected, or a link or label is invalid.
+        LimitError: the network does not fit into memory.
     """
     given = read_graph(links)
     _check_links(given)
@@ -192,11 +193,12 @@ def read_graph(graph: Any) -> LinkList:
     elif hasattr(graph, "edge_list"):  # rustworkx
         indices = graph.node_indices()
         nodes, directed = graph.nodes(), not hasattr(graph, "to_directed")
-        if all(node is None for node in nodes):  # as in graphs that rustworkx generates
+        if all(node is None for node in nodes):  # nodes of generated graphs are None
             nodes = indices
         numbers = {index: number for number, index in enumerate(indices)}
         pairs = [(numbers[u], numbers[v]) for u, v in graph.edge_list()]
-        # A parallel link in the opposite direction must not look like the reverse of a link.
+        # An undirected graph may list parallel links in opposite directions. The pairs are sorted,
+        # so that these links do not look like a link and its reverse.
         pairs = pairs if directed else [(min(pair), max(pair)) for pair in pairs]
         values = [edge if isinstance(edge, Mapping) else {} for edge in graph.edges()]
     elif hasattr(graph, "edges") and hasattr(graph, "is_directed"):  # NetworkX
@@ -557,7 +559,8 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
             positions = np.array(column, dtype=np.float64)
-        # Raised for texts, missing values, lists of different lengths and too large numbers.
+        # Texts, missing values, lists of different lengths and too large numbers raise these
+        # errors.
         except (TypeError, ValueError, OverflowError):
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():

@@ -1,4 +1,4 @@
-"""The record of a network in a file, such as an experiment file, with checks of its fields."""
+"""Checked records of networks, which files such as experiment files contain."""
 
 from collections.abc import Iterable
 from typing import Annotated, Self

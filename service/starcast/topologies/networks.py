@@ -55,7 +55,7 @@ _MAX_FOLLOWED = 10**8
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes for building a network, per link, and per port of a node.
+#: Memory in bytes for building a network: per link, and per port of each node.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
 _DAMAGED = "get the network again from its source, because the stored network is damaged"
@@ -96,9 +96,9 @@ class Network(Topology):
         licence: the licence of the source, or an empty string.
 
     Raises:
-        InputError: a link joins a node to itself, a node has too many links, the graph is empty or
-            not connected, fewer than two nodes are endpoints, or given labels, ports, capacities
-            or latencies are invalid.
+        InputError: a link joins a node to itself or to a node that does not exist, a node has too
+            many links, the graph is empty or not connected, fewer than two nodes are endpoints, or
+            given labels, ports, capacities or latencies are invalid.
         LimitError: the network does not fit into memory.
     """
 
@@ -436,6 +436,7 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     Raises:
         InputError: the values do not describe a network, or a different network is registered under
             its spec.
+        LimitError: the network does not fit into memory.
         RejectedError: the network's SHA-256 differs from the stored one.
     """
     check_name(stored["name"])
@@ -598,7 +599,7 @@ def _number_ports(
     if ports is not None and not (
         np.array_equal(colours, np.arange(1, len(colours) + 1))
         and len(colours) <= MAX_DEGREE + 1
-        # Of two links at the same port of a node, one would have overwritten the other.
+        # Of two links at the same port of a node, one overwrites the other, so the count differs.
         and np.count_nonzero(table != np.arange(nodes)) == 2 * len(pairs)
     ):
         raise InputError(

@@ -57,7 +57,7 @@ class ArrangementGraph(Topology):
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back: ``port`` if it is at most k, n+1-s if it is k+s."""
+        """Return the port that leads back, which is ``port`` up to k, and n+1-s for port k+s."""
         self._check_port(port)
         return int(port) if port <= self.length else self.n + 1 - (int(port) - self.length)
 
@@ -92,8 +92,8 @@ class ArrangementGraph(Topology):
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads an array's values at the neighbours across a port.
 
-        A block is the set of nodes with the same prefix. A port within the prefix leads from each
-        block to another block in the same order of nodes, so complete blocks are copied.
+        A block is the set of nodes with the same prefix. A port within the prefix maps each block
+        to a block and keeps the order of the nodes, so complete blocks are copied.
         """
         neighbours = self._neighbour_array(self._check_port(port))
         if neighbours.within_prefix:
@@ -293,7 +293,7 @@ def _nk_star(n: int, k: int) -> NkStar:
     return NkStar(n, k)
 
 
-#: The coefficients of a polynomial, of which entry d counts the arrangements at distance d.
+#: The coefficients of a polynomial. Entry d is the number of arrangements of distance or cost d.
 Polynomial = list[int]
 
 
@@ -332,7 +332,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return the polynomial that counts the divisions of positions into external chains by cost.
+    """Count the divisions of positions into external chains, by cost; return the polynomial.
 
     Coefficient d is the number of divisions of cost d (see the module's docstring).
 

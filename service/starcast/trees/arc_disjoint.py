@@ -32,8 +32,8 @@ from starcast.trees.model import Forest
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Memory in bytes per directed link, with numba (True), which uses arrays, and without numba
-#: (False), which uses lists. Links are counted as for `_SECONDS_PER_LINK`.
+#: Memory in bytes per directed link: with numba (True), links are in arrays; without numba (False),
+#: they are in lists. Links are counted as for `_SECONDS_PER_LINK`.
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of links that are tried, or of nodes whose links are exchanged, between two checks for
 #: Ctrl-C.
@@ -60,7 +60,8 @@ def arc_disjoint(topology: Topology, root: int, trees: TreeCount, seed: Seed) ->
     The seed determines the order in which links are tried.
 
     Raises:
-        LimitError: the trees do not fit into memory, or take longer than `MAX_SECONDS` to build.
+        LimitError: the trees do not fit into memory, or would take longer than `MAX_SECONDS` to
+            build, according to an estimate.
     """
     start = 0 if topology.has_translations else root
     rows = _Packing(topology, start, trees).build(seed)

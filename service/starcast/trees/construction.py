@@ -114,8 +114,8 @@ def construction(
             ports.
 
     Raises:
-        InputError: the name is already used or malformed, a family is unknown, or the function has
-            a wrong signature.
+        InputError: the name is already used or malformed, an option has a wrong type, a family is
+            unknown, or the function has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -235,7 +235,8 @@ def forest(
     Raises:
         InputError: the topology, construction or root does not exist, the construction is not
             defined on the topology, or an argument is missing, unknown or invalid.
-        LimitError: the trees do not fit into the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine, or would take too long to
+            build.
 
     Example:
         >>> forest("S5", "multiple", root="54321").heights.tolist()
@@ -275,7 +276,8 @@ def forest_from_id(forest_id: str) -> Forest:
     Raises:
         InputError: the id is malformed, or its topology, construction, arguments or root is
             invalid.
-        LimitError: the trees do not fit into the memory of this machine.
+        LimitError: the trees do not fit into the memory of this machine, or would take too long to
+            build.
 
     Example:
         >>> forest_from_id("S4:multiple").id
@@ -298,11 +300,13 @@ def find_difference(built: Forest) -> str | None:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause for messages that describes the first difference, or why the construction cannot
-        build the forest. None if it builds the same trees or its name is unknown.
+        A clause for messages that describes the first difference, or the reason why the
+        construction cannot build the forest. None if the construction builds the same forest, or if
+        no construction has its name.
 
     Raises:
-        LimitError: the trees of the construction do not fit into the memory of this machine.
+        LimitError: the trees of the construction do not fit into the memory of this machine, or
+            would take too long to build.
     """
     if built.construction not in CONSTRUCTIONS:
         return None
@@ -332,7 +336,8 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     For a plug-in's trees that do not reach all nodes, the result is an upper bound.
 
     Raises:
-        InputError: the construction is not defined on the topology, or an argument is invalid.
+        InputError: the topology or the construction is unknown, the construction is not defined on
+            the topology, or an argument is missing, unknown or invalid.
 
     Example:
         >>> count_edges("S5", "multiple")
@@ -411,7 +416,7 @@ def translate_forest(forest: Forest, root: int) -> Forest:
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the dimension to the parent of each node, given the nodes' numbers m = 0, 1, 2, ..
+    """Return the dimension towards each node's parent, given the nodes' numbers m = 0, 1, 2, ..
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
     Consecutive numbers cycle through all n-1 dimensions. As a result, the links of a step of a
@@ -453,7 +458,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
         start: the lowest rank among these nodes.
         out: the array to write to, uint8 ``[nodes]``.
     """
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    # `start` is the lowest rank of a node that begins with the root's first `depth` symbols.
     for depth in range(1, len(root)):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block = perm(n - depth - 1, len(root) - depth - 1)

@@ -206,7 +206,7 @@ def level_sum(topology: Topology) -> int:
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Iterate over classes of nodes of S_n with equal detours; every node but the root is in one.
+    """Iterate over classes of nodes with equal detours; together, they have all nodes but the root.
 
     Some classes are empty.
     """

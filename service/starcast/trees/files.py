@@ -251,8 +251,7 @@ def _read_ports(
             memory.forest_bytes(network.nodes, shape[0]),
             f"the {shape[0]} trees of {path} on the {network.nodes:,} nodes of {network.spec}",
         )
-    # A small array of any other shape is read, because `Forest` then rejects it with a clearer
-    # error.
+    # A small array of a wrong shape is read, because `Forest` then rejects it with a clearer error.
     elif prod(shape) > _SMALL_PART:
         raise _damaged(path)
     return parts.read("parent_port")

@@ -109,7 +109,8 @@ def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
     for row, old_root in zip(rows, old_roots, strict=True):
         _write_greedy_ports(graph, old_root, row)
         reroot(graph, row, root)
-    # The old roots are good hubs, because almost all parents are closer to them than the children.
+    # In each tree, almost all parents are closer to the old root than their children are. So the
+    # old roots are good hubs.
     hubs = permutations.arrangement_rank(old_roots, graph.n)
     return Forest(graph, freeze(rows), root, construction, verify_hubs=tuple(hubs.tolist()))
 
@@ -121,7 +122,7 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 
 
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write each node's port towards its parent in the greedy tree into ``out``, and 0 at the root.
+    """Fill ``out`` with each node's port towards its parent in the greedy tree; 0 at the root.
 
     If a node begins with the root's first symbol, the port is the first position in which the node
     differs from the root. If a node begins with another symbol of the root, the port is the

@@ -279,7 +279,7 @@ class Forest(Displayable):
         return self.congestion <= 1
 
     def verify(self) -> None:
-        """Check that every tree is valid: from each of its nodes, the parents lead to the root.
+        """Check that, in every tree, the parents lead from each node to the root.
 
         Unless the forest is partial, every tree must also contain all nodes.
 
@@ -383,11 +383,11 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.port_count
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether a tree is proved valid by following only its exceptions to the root.
+        """Try to prove that a tree is valid by following only its exceptions to the root.
 
-        Exceptions are the nodes whose parent is not one link closer to the tree's hub. The result
-        False proves nothing: the tree is partial, it has too many exceptions, or the search ended
-        before all exceptions reached the root.
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. Return True
+        if the tree is valid. False proves nothing: the tree is partial, it has too many exceptions,
+        or the search ended before all exceptions reached the root.
         """
         # In a partial tree, distances do not show whether a chain of parents leaves the tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
@@ -447,7 +447,7 @@ def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the length of the longest chain of pointers to ``end``; 0 if a node does not reach it.
+    """Return the length of the longest chain of pointers to ``end``; 0 if a chain never ends there.
 
     If all nodes reach ``end``, the result is at least 1, even if ``end`` is the only node.
 
@@ -455,13 +455,13 @@ def _greatest_steps(pointers: Ranks, end: int) -> int:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
         end: the last node of every chain.
     """
-    # The arrays in `after` contain the node that each node reaches after 1, 2, 4, .. steps.
+    # Array i of `after` contains the node that each node reaches after 2^i steps.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():
             return 0
         after.append(after[-1].take(after[-1], mode="wrap"))
-    # Find the maximum number of steps after which a node is not yet at the end, bit by bit.
+    # Find, bit by bit, the maximum number of steps after which some node is not yet at the end.
     nodes = None
     steps = 0
     for bit in reversed(range(len(after) - 1)):

@@ -345,7 +345,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the order in which Hamiltonian paths visit substars, given by their fixed symbols.
+    """Return the fixed symbols of substars, in the order in which Hamiltonian paths visit them.
 
     Each substar fixes the symbol in one position. The path begins in the substar with the start's
     symbol, ends in the substar with the goal's symbol, and visits the other substars in ascending

@@ -127,7 +127,7 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
 
 
 def missing_record(problem: str, topology: Topology) -> str | None:
-    """Return the reason why a topology has no record that is proven optimal; None if it has one."""
+    """Return why a topology has no record proven optimal, or None if it has such a record."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(problem, topology.spec, optimal=True)

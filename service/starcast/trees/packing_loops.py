@@ -185,7 +185,7 @@ def grow(
 
 @jit
 def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
-    """Return the directed link from a node's parent in a tree, or -1 if it has no parent there.
+    """Return the directed link over which a tree reaches a node, or -1 if there is no such link.
 
     ``owner`` has the tree of each directed link.
     """
