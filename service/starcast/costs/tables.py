@@ -107,7 +107,7 @@ def bound_name(copies: int, *subjects: str) -> str:
 _TABLE_1 = "Tseng & Sheu 1997, Table 1"
 _TABLE_2 = "Tseng & Sheu 1997, Table 2"
 _NK_TABLE_1 = "Li, Chen, Xiang & Yao, Table 1"
-#: The rows by topology family, collective and port model.
+#: The printed rows of cited works, by topology family, collective and port model.
 _CITED = {
     ("star", "broadcast", "all"): (
         PrintedRow("Day & Tripathi [7]", _TABLE_1, pipelines.day_tripathi, split=True),
@@ -155,7 +155,7 @@ BOTTLENECK_CUT = "bottleneck cut"
 CONCURRENT_FLOW = "concurrent flow"
 #: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
-#: Maximum dimension of the hypercube for comparison, for which no arrays are built.
+#: Maximum dimension of a hypercube with which a topology is compared; no arrays are built for it.
 MAX_HYPERCUBE = 64
 
 
@@ -250,7 +250,7 @@ class CostRow:
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
             is None.
-        real_pieces: the optimal real number of pieces; None unless the optimum was requested, and
+        real_pieces: the optimal real number of pieces; None if ``pieces`` is None or was given, or
             for unit messages on a topology without translations.
         arguments: the algorithm's arguments; None for a row that is not an algorithm, and for an
             algorithm that is not defined for the arguments.

@@ -128,8 +128,8 @@ class Attempt:
         result: ``witness`` if the target was reached, ``none`` if the target was proven impossible,
             and ``open`` otherwise.
         seconds: the duration of the attempt.
-        value: the value of the object that was found; None if this value is not better than the
-            known value. A better value may still miss the target.
+        value: the value of the object that was found; None if no object was found, or if its value
+            is not better than the known value. A better value may still miss the target.
         seed: the random seed; None in records of older versions.
     """
 

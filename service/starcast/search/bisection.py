@@ -198,7 +198,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program from which a lower bound on the number of cut links follows.
+    """The linear program that gives a lower bound on the number of cut links.
 
     Each orbit of node pairs (u, v) has a variable z: the average of y_u y_v over the orbit, where
     y_u is 1 or -1, depending on the half of node u.

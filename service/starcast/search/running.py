@@ -455,7 +455,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         that of the best bound in the files.
 
     Raises:
-        InputError: the files are not all shards of one list of searches, or are damaged.
+        InputError: the files are not all shards of one list of searches or are damaged, a topology
+            does not exist, or a problem is not defined on its topology or has no formula.
         LimitError: a file is too large.
         RejectedError: the shards were computed by another version of the code, or a witness, bound
             or proof is wrong.

@@ -241,8 +241,8 @@ class _FirstQueue:
         """Return the end time of each packet.
 
         Args:
-            ready: the time at which each packet is ready, as defined above. The packets of this
-                array and of the result are in the order of `_Queue.order`.
+            ready: the time ready_j of each packet, which the docstring of the class defines. This
+                array and the result have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -301,8 +301,8 @@ def _describe(
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
     """Return the critical path of a synchronous execution: the longest packet of each step.
 
-    If several packets of a step are equally long, the first one is returned. The argument ``clock``
-    contains the end time of each step.
+    If several packets of a step are equally long, the first one is returned. A step without packets
+    is omitted. The argument ``clock`` contains the end time of each step.
     """
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
@@ -331,7 +331,7 @@ def trace_data(
 ) -> tuple[CriticalSend, ...]:
     """Return the critical path of an asynchronous execution, which ends with its last packet.
 
-    Each packet of the path started when the previous packet of the path ended.
+    Each packet of the path but the first started when the previous packet of the path ended.
     """
     if not len(packets):
         return ()

@@ -68,7 +68,7 @@ class Timing:
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
 
-    The dtype of both arrays is int64, or object if a time is a fraction or exceeds int64.
+    The dtype of both arrays is int64, or object if a time is a fraction or is 2^62 or more.
     """
 
     execution: ExecutionModel

@@ -330,7 +330,7 @@ class SortedRows(NamedTuple):
         order: the index that each row had before sorting.
         unit: the unit of each sorted row.
         receiver: the receiver of each sorted row.
-        departs: whether the sender of each sorted row is the source of its unit.
+        departs: whether the sender of each sorted row is the source of the row's unit.
         continues: ``[rows - 1]``, for each sorted row but the last, whether the next row forwards
             the unit that this row has delivered.
     """
