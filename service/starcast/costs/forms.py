@@ -54,8 +54,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of the
-    one-port-broadcast record that is shipped with starcast.
+    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of starcast's
+    built-in one-port-broadcast record.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -91,8 +91,8 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of steps is that of the one-port-broadcast record
-    on S_m that is shipped with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
+    Here m is the smaller of n and 9. The number of steps is that of starcast's built-in
+    one-port-broadcast record on S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
     broadcast has n!-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)

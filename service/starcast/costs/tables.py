@@ -40,10 +40,11 @@ from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables without an algorithm in starcast
 #
-# The rows are works that the papers cite, rows that differ from the papers' theorems, and networks
-# with which the papers compare. Qiu [14] has no closed form, because Tseng & Sheu state only orders
-# of growth. Li et al. print some rows of Table 1 differently from their theorems. One of these, the
-# one-port time nD T_s of one tree, is omitted here, because it is an order of growth.
+# A row stands for a work that a paper cites, for a table row that differs from the paper's theorem,
+# or for a network with which a paper compares its own. Qiu [14] has no closed form, because Tseng &
+# Sheu state only orders of growth. Li et al. print some rows of Table 1 differently from their
+# theorems. One of these, the one-port time nD T_s of one tree, is omitted here, because it is an
+# order of growth.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Largest diameter of a topology after degree - 1 node faults.
+"""The largest diameter of a topology after at most degree - 1 node faults.
 
 The problem is not defined on the few topologies that degree - 1 faults can disconnect.
 
@@ -230,6 +230,8 @@ class FaultDiameter(SearchProblem):
 
         Raises:
             InputError: the faults found disconnect the topology.
+            LimitError: the search does not fit into the memory limit.
+            UnavailableError: python-sat is not installed.
         """
         require("pysat")
         graph = self.topology

@@ -159,8 +159,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     Hamiltonian cycle of the topology.
 
     Even orders are not tried, because some of them cannot succeed. If T swaps the two sides of a
-    bipartite topology, a walk of even length ends on the side where it starts, so i is even, and 2
-    divides both i and the order.
+    bipartite topology, i is even, because a walk of even length ends on the side where it starts.
+    So 2 divides both i and the order.
 
     Returns:
         int64 ``[nodes]``. The result is None if no such translation is found, if translations

@@ -219,8 +219,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The symbol that r has in this position is in the tail, so all remaining nodes of the row
-        # differ from r here, and keep this position as their port.
+        # The symbol of r in this position is in the tail. So all remaining nodes of the row differ
+        # from r in this position, and keep it as their port.
         if index < 0:
             return
         used |= 1 << index
@@ -392,8 +392,8 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the number of symbols at home is looked up for three positions at a time, because a
-    # table for all free positions would not fit into the cache.
+    # A table for all free positions would not fit into the cache. So each look-up covers three
+    # positions, and gives twice the number of their symbols at home.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):

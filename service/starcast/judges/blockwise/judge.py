@@ -46,8 +46,8 @@ class Findings(NamedTuple):
     """Results of checking a range of blocks, in arrays of fixed size.
 
     Attributes:
-        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. Each is given by its
-            block, its tree and its index in the block.
+        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. An exception is given by
+            a block, a tree and an index in the block.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: at index i, the number of directed links that i trees use, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
@@ -118,8 +118,8 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
-    # The functions that are called most often take single arrays, not the named tuples, because
-    # passing a tuple updates the reference count of each of its arrays.
+    # The functions that are called most often take single arrays, not the named tuples. Passing a
+    # tuple would update the reference counts of all its arrays.
     x = np.zeros(n + 1, dtype=np.uint8)
     rest = np.zeros(m, dtype=np.uint8)
     others = np.zeros(m - 1, dtype=np.uint8)

@@ -2,14 +2,14 @@
 
 The critical path is the chain of packets that determines the total time of the execution.
 
-A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
-until the earliest arrival), and until the previous packet on its directed link has ended. In the
-one-port model, a packet waits for the previous packet at its sender and the previous packet at its
-receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
-vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
-maxima, minima and additions. If all durations are positive, or all are 0, F has exactly one fixed
-point. In this fixed point, no packet ends later than in the synchronous model. Iterating F reaches
-it from any times between 0 and the synchronous times (docs/execution-models.md has the proofs).
+A packet waits until all its units are at its sender, and until the previous packet on its directed
+link has ended. If several rows deliver a unit, the earliest arrival counts. In the one-port model,
+a packet waits for the previous packets at its sender and at its receiver, not for the previous
+packet on its link. A packet ends when its duration has passed. So the vector x of all end times is
+a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and additions. If
+all durations are positive, or all are 0, F has exactly one fixed point. In this fixed point, no
+packet ends later than in the synchronous model. Iterating F reaches it from any times between 0 and
+the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered to a node twice, a packet depends on packets of earlier steps only. So a
 single pass over the steps in their order gives the exact times; all packets of a step are executed
@@ -350,7 +350,7 @@ def trace_data(
     def find_causes(packet: int) -> Iterator[tuple[int, str, int]]:
         """Yield the reasons why a packet did not start earlier.
 
-        Each is given by a row of the packet, the name of the reason (as in
+        A reason is given by a row of the packet, the name of the reason (as in
         `CriticalSend.waits_for`), and the other packet for whose end the row waited.
         """
         begin = int(packets.begins[packet])

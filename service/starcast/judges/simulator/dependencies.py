@@ -63,9 +63,8 @@ class Needs(NamedTuple):
 class Dependencies(ABC):
     """The indices of the arrival times that each row reads and writes.
 
-    A row reads the arrival time of the unit that it sends, at the sender (in a reduction, the times
-    of all sums that it passes on), and writes the arrival time of the unit that it delivers, at the
-    receiver.
+    A row reads the arrival time of its unit at its sender; in a reduction, the arrival times of all
+    sums that it passes on. It writes the arrival time of its unit at its receiver.
 
     Attributes:
         size: the number of arrival times.

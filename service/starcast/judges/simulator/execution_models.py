@@ -156,8 +156,8 @@ def timing(
         2124
     """
     ticks = make_ticks(schedule.topology, unit_bytes, t_s, t_c, execution)
-    # If translation changes ports, a packet of one source can wait for another source on a link, so
-    # the rows of one source do not determine the times.
+    # If translation changes ports, packets of different sources can wait for each other on a link.
+    # So the rows of one source do not determine the times.
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     return time_executed(execute_valid(schedule, faults), ticks, execution)

@@ -206,9 +206,8 @@ class Sums(Deliveries):
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
         # If several lanes of a unit become complete in the same step, the lane with the lowest tree
-        # is recorded, because it is written last. The first row does not determine the lane,
-        # because the order of rows depends on the senders' ranks, which differ from source to
-        # source.
+        # is recorded, because it is written last. The order of the rows must not decide, because it
+        # depends on the senders' ranks, which differ from source to source.
         node, lane = np.divmod(np.sort(sums)[::-1], self.lanes.count)
         pair = node * self.postcondition.units + lane // self.lanes.trees
         new = self.summed[pair] == self.never
