@@ -320,7 +320,8 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
     Args:
         known: the record before the search; None if there was no record.
         found: the record that the search found.
-        keep: a function that is called with the result if it is better than the known record.
+        keep: a function that is called with the result if it is better than the known record, or if
+            there was no known record.
     """
     record = found if known is None else combine_records([known, found])
     if known is None or is_better(record, known):

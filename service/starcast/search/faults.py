@@ -175,7 +175,7 @@ def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
 
 
 class FaultDiameter(SearchProblem):
-    """The problem of finding the largest diameter after at most degree - 1 nodes fail."""
+    """The problem of finding the largest diameter after at most degree - 1 node faults."""
 
     name = "fault-diameter"
     question = "largest diameter after degree - 1 node faults"

@@ -27,7 +27,7 @@ _NOISE = 0.002
 #: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So for
 #: longer cycles, it is kept with a probability that decreases with the length.
 _CHEAP = 800
-#: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
+#: Limits for quotients: the maximum number of nodes, and the number of translations to try.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 

@@ -2,7 +2,7 @@
 
 An arrival time belongs to a unit at a node, and has an index. Every row *needs* (reads) the arrival
 time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its receiver.
-If every node must receive every unit (broadcast, allgather), there is an arrival time for every
+If every endpoint must receive every unit (broadcast, allgather), there is an arrival time for every
 (node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
 there is one arrival time per row, which the next row of the journey reads. If journeys branch, join
 or return to a node (copies of units along several trees), there is one arrival time per (node,

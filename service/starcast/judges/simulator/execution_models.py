@@ -344,7 +344,7 @@ def _find_arrivals(
         ticks: the conversion between times and ticks.
         end: ``[rows]``, the end time of each row's packet.
         first: ``[nodes * units]``, the time at which each unit first arrives at each node; used if
-            every node must receive every unit.
+            every endpoint must receive every unit.
     """
     postcondition = executed.postcondition
     alive = executed.alive
