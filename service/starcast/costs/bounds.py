@@ -96,7 +96,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 
 
 def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
-    """Yield the cuts that `least_share` lists, each with the reason for the bound that it gives."""
+    """Yield the cuts that `least_share` lists, each with the reason for the cut's bound."""
     nodes = np.arange(topology.nodes)
     is_rooted = collective in ("scatter", "gather")
     noun, plural = "link", "links"

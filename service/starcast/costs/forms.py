@@ -54,8 +54,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of the
-    one-port-broadcast record that is shipped with starcast.
+    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of starcast's
+    built-in one-port-broadcast record.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -91,8 +91,8 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of steps is that of the one-port-broadcast record
-    on S_m that is shipped with starcast, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
+    Here m is the smaller of n and 9. The number of steps is that of starcast's built-in
+    one-port-broadcast record on S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
     broadcast has n!-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
@@ -154,7 +154,7 @@ def doubling(topology: Topology, _ports: str) -> Form:
 
 
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
-    """Return a function that gives the cost formula of an allreduce in two parts.
+    """Return a function that gives the cost formula of a two-part allreduce.
 
     The parts are a reduce-scatter and the given allgather. On N nodes, the messages of both parts
     have m/N bytes.
@@ -251,7 +251,7 @@ def unit_bytes(
     message_bytes: Fraction,
     **arguments: int | str,
 ) -> Fraction:
-    """Return the bytes of one unit of a message that an algorithm splits.
+    """Return the number of bytes per unit, given how an algorithm splits a message into units.
 
     ``messages=M`` splits the message into M units (a stream of M packets of m/M bytes: Tseng &
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
@@ -283,9 +283,9 @@ def closed_form(
 ) -> Cost:
     """Return the cost of an algorithm according to its closed form.
 
-    The function that defines a formula documents the formula and its deviations from executions,
-    which `Cost.note` summarizes. `Cost.source` names the paper that states the formula; it begins
-    with "starcast" if no paper states it.
+    The docstring of the function that defines a formula explains the formula and its differences
+    from executions. `Cost.note` summarizes these differences. `Cost.source` names the paper that
+    states the formula; it begins with "starcast" if no paper states it.
 
     Args:
         topology: the topology or its spec.

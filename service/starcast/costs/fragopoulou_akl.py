@@ -134,7 +134,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order of growth",
     ),
-    # Like Rule 10, this scatter is defined only if n-1 divides M.
+    # This scatter, like the alltoall of Rule 10, is defined only if n-1 divides M.
     ("scatter", "perfectly-balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
     ),

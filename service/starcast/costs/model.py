@@ -171,6 +171,8 @@ def execute_in_model(
     Raises:
         RejectedError: the schedule violates its port model; if the work is None, the simulation
             reports the violation instead.
+        InputError: the execution model is unknown, a fault is invalid, or the collective cannot
+            have this number of units.
         LimitError: the execution does not fit into memory.
     """
     check_execution(execution)
@@ -318,9 +320,10 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
 
 
 def _least_share(topology: Topology, collective: str, ports: str, root: int) -> Bound:
-    """Return a lower bound on the number of messages that one link carries one after another.
+    """Return a lower bound on the number of messages that some link carries in succession.
 
-    In the one-port model, the bound is the number of messages that one node sends or receives.
+    In the one-port model, a node sends or receives one message at a time, so the number of its
+    messages is a bound too.
     """
     work = least_work(topology, collective, root)
     through = work.through
@@ -472,6 +475,9 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     bound equals the bytes of `lower_bound`. On other topologies, the maximum is found by maximum
     flows, at least one for each node.
 
+    Raises:
+        InputError: an argument is invalid.
+
     Example:
         >>> from starcast import costs
         >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
@@ -502,7 +508,8 @@ def concurrent_flow(topology: Topology | str, message_bytes: Fraction, machine: 
     bound holds even if the lengths are imprecise.
 
     Raises:
-        InputError: the topology has switches or links of different capacities.
+        InputError: the topology has switches or links of different capacities, or ``message_bytes``
+            is negative.
         LimitError: the linear program is too large.
         UnavailableError: SciPy is not installed.
     """

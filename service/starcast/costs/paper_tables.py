@@ -95,8 +95,8 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: an axis, such as ``copies``, or None. The table of any case also shows numbers
-            for the value 1 of this axis. Cases with the value 1 are therefore omitted if there are
+        axis_with_1: an axis, such as ``copies``, or None. The table of every case also shows the
+            numbers for the value 1 of this axis. So a case with the value 1 is omitted if there are
             other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.

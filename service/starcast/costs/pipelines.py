@@ -71,7 +71,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def _sub_slots(topology: Topology, ports: str) -> int:
-    """Return the steps (sub-slots) per all-port step: the degree in the one-port model, else 1."""
+    """Return the number of sub-slots per slot: the degree in the one-port model, else 1."""
     return topology.degree if ports == "one" else 1
 
 
@@ -255,7 +255,7 @@ misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1
 akl = _whole_messages(lambda topology: phases(topology.n), "Table 1 [2]")
 mendia_sarkar = _whole_messages(lambda topology: phases(topology.n), "Table 1 [12]")
 misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
-# The paper states a height of about (n-1)!.
+# The number of steps is the height of the trees, for which the paper states about (n-1)!.
 hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
 necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
 

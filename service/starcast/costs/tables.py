@@ -40,10 +40,11 @@ from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables without an algorithm in starcast
 #
-# The rows are works that the papers cite, rows that differ from the papers' theorems, and networks
-# with which the papers compare. Qiu [14] has no closed form, because Tseng & Sheu state only orders
-# of growth. Li et al. print some rows of Table 1 differently from their theorems. One of these, the
-# one-port time nD T_s of one tree, is omitted here, because it is an order of growth.
+# A row stands for a work that a paper cites, for a table row that differs from the paper's theorem,
+# or for a network with which a paper compares its own. Qiu [14] has no closed form, because Tseng &
+# Sheu state only orders of growth. Li et al. print some rows of Table 1 differently from their
+# theorems. One of these, the one-port time nD T_s of one tree, is omitted here, because it is an
+# order of growth.
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def bound_name(copies: int, *subjects: str) -> str:
 _TABLE_1 = "Tseng & Sheu 1997, Table 1"
 _TABLE_2 = "Tseng & Sheu 1997, Table 2"
 _NK_TABLE_1 = "Li, Chen, Xiang & Yao, Table 1"
-#: The rows by topology family, collective and port model.
+#: The printed rows of cited works, by topology family, collective and port model.
 _CITED = {
     ("star", "broadcast", "all"): (
         PrintedRow("Day & Tripathi [7]", _TABLE_1, pipelines.day_tripathi, split=True),
@@ -155,7 +156,7 @@ BOTTLENECK_CUT = "bottleneck cut"
 CONCURRENT_FLOW = "concurrent flow"
 #: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
-#: Maximum dimension of the hypercube for comparison, for which no arrays are built.
+#: Maximum dimension of a hypercube with which a topology is compared; no arrays are built for it.
 MAX_HYPERCUBE = 64
 
 
@@ -250,7 +251,7 @@ class CostRow:
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
             is None.
-        real_pieces: the optimal real number of pieces; None unless the optimum was requested, and
+        real_pieces: the optimal real number of pieces; None if ``pieces`` is None or was given, or
             for unit messages on a topology without translations.
         arguments: the algorithm's arguments; None for a row that is not an algorithm, and for an
             algorithm that is not defined for the arguments.

@@ -423,8 +423,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path that consists of the direct link is represented by the root, so that two trees
-            # that both use this link are found to share a node.
+            # The path over the direct link has no inner node, so the root represents it. If two
+            # trees use this link, their paths are then found to share a node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents

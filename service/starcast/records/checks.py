@@ -52,8 +52,9 @@ def verify(record: Record) -> None:
     If the witness has arrays that prove the bound, the bound is verified too.
 
     Raises:
-        RejectedError: the witness is invalid or too large, its value is not the record's value, its
-            value contradicts the bound, or its arrays do not prove the bound.
+        RejectedError: the witness is invalid, the witness or the topology is too large, the
+            witness's value is not the record's value, its value contradicts the bound, or its
+            arrays do not prove the bound.
         InputError: the topology does not exist.
     """
     unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
@@ -82,7 +83,8 @@ def witness_value(problem: str, spec: str, arguments: ProblemArguments, witness:
         witness: the arrays that the docstring of this module describes.
 
     Raises:
-        RejectedError: the witness is not a valid object of the problem, or is too large.
+        RejectedError: the witness is not a valid object of the problem, or the witness or the
+            topology is too large.
         InputError: the topology does not exist.
     """
     check = _WitnessCheck(problem, spec, f"{problem} on {spec}", witness)

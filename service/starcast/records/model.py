@@ -128,8 +128,8 @@ class Attempt:
         result: ``witness`` if the target was reached, ``none`` if the target was proven impossible,
             and ``open`` otherwise.
         seconds: the duration of the attempt.
-        value: the value of the object that was found; None if this value is not better than the
-            known value. A better value may still miss the target.
+        value: the value of the object that was found; None if no object was found, or if its value
+            is not better than the known value. A better value may still miss the target.
         seed: the random seed; None in records of older versions.
     """
 
@@ -320,7 +320,8 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
     Args:
         known: the record before the search; None if there was no record.
         found: the record that the search found.
-        keep: a function that is called with the result if it is better than the known record.
+        keep: a function that is called with the result if it is better than the known record, or if
+            there was no known record.
     """
     record = found if known is None else combine_records([known, found])
     if known is None or is_better(record, known):

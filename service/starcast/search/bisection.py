@@ -49,10 +49,10 @@ _SPECTRAL = 100
 _TOLERANCE = 1e-6
 #: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: Parameters of the local searches for violated inequalities. They are the possible numbers of
-#: nonzero entries of an initial vector, the possible sums of absolute entries at which a search
-#: ends, and the number of candidates for the first of the two entries that a step changes. The
-#: vectors that prove the exact bisection width of S_6 have sums of more than 40.
+#: Parameters of the local searches for violated inequalities: the possible numbers of nonzero
+#: entries of an initial vector, the possible sums of absolute entries at which a search ends, and
+#: the number of candidates for the first of the two entries that a step changes. The vectors that
+#: prove the exact bisection width of S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the search for a better bound
 #: ends.
@@ -198,7 +198,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program from which a lower bound on the number of cut links follows.
+    """The linear program that gives a lower bound on the number of cut links.
 
     Each orbit of node pairs (u, v) has a variable z: the average of y_u y_v over the orbit, where
     y_u is 1 or -1, depending on the half of node u.

@@ -93,7 +93,7 @@ def clique_bound(graph: Topology) -> int:
 
     The n-k+1 nodes of S_{n,k} that differ only in the first symbol form a clique. Every node has
     k-1 further links, each into another clique. A node that was informed across such a link cannot
-    inform another node across that link, and if all nodes of a clique are informed, only links to
+    inform another node across that link. If all nodes of a clique are informed, only their links to
     other cliques are useful. So a broadcast grows more slowly than the degrees of the nodes alone
     would allow.
 

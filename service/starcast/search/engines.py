@@ -225,7 +225,7 @@ class Budget:
 
 
 class Solved(NamedTuple):
-    """A solver's answer; the status ``open`` means that the solver found no answer in time.
+    """The result of a solver; its status is ``open`` if the solver found no answer in time.
 
     The values are None unless the status is ``satisfiable``; ``values[v]`` belongs to variable v.
     """

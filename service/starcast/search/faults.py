@@ -1,4 +1,4 @@
-"""Largest diameter of a topology after degree - 1 node faults.
+"""The largest diameter of a topology after at most degree - 1 node faults.
 
 The problem is not defined on the few topologies that degree - 1 faults can disconnect.
 
@@ -175,7 +175,7 @@ def _as_array(paths: list[NodePath]) -> NDArray[np.int32]:
 
 
 class FaultDiameter(SearchProblem):
-    """The problem of finding the largest diameter after at most degree - 1 nodes fail."""
+    """The problem of finding the largest diameter after at most degree - 1 node faults."""
 
     name = "fault-diameter"
     question = "largest diameter after degree - 1 node faults"
@@ -230,6 +230,8 @@ class FaultDiameter(SearchProblem):
 
         Raises:
             InputError: the faults found disconnect the topology.
+            LimitError: the search does not fit into the memory limit.
+            UnavailableError: python-sat is not installed.
         """
         require("pysat")
         graph = self.topology

@@ -174,8 +174,8 @@ class EdgeDisjointTrees(FormulaProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self.solve)]
-        # If the trees are rotations of one another, one tree determines the forest, so the formula
-        # describes one tree instead of as many trees as the degree.
+        # If the trees are rotations of one another, one tree determines the forest. So the formula
+        # describes a single tree, not one tree per port.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)

@@ -27,7 +27,7 @@ _NOISE = 0.002
 #: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So for
 #: longer cycles, it is kept with a probability that decreases with the length.
 _CHEAP = 800
-#: Limits for quotients. They are the maximum number of nodes, and the number of translations tried.
+#: Limits for quotients: the maximum number of nodes, and the number of translations to try.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 
@@ -159,8 +159,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     Hamiltonian cycle of the topology.
 
     Even orders are not tried, because some of them cannot succeed. If T swaps the two sides of a
-    bipartite topology, a walk of even length ends on the side where it starts, so i is even, and 2
-    divides both i and the order.
+    bipartite topology, i is even, because a walk of even length ends on the side where it starts.
+    So 2 divides both i and the order.
 
     Returns:
         int64 ``[nodes]``. The result is None if no such translation is found, if translations

@@ -32,7 +32,8 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
-        InputError: the topology does not exist, or the problem is not defined on it.
+        InputError: the topology does not exist, or the problem is not defined on it or has no
+            formula.
     """
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
@@ -79,7 +80,7 @@ def find_trusted(
     Raises:
         RejectedError: the witness, bound or proof of a record is wrong.
         InputError: a record file is damaged, the topology does not exist, or the problem is not
-            defined on it.
+            defined on it or has no formula.
         LimitError: a record file is too large.
     """
     best: Record | None = None
@@ -126,7 +127,8 @@ def save_record(
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
         InputError: the files cannot be written, the folder's record is damaged, the topology does
-            not exist, or the problem is not defined on it.
+            not exist, or the problem is not defined on it or has no formula.
+        LimitError: a file of the folder's record is too large.
     """
     if is_proved and record.proof is not None:
         verify(record)

@@ -21,8 +21,8 @@ from starcast.support.compiled import jit
 #: Approximate number of steps after which freeing a moved node becomes cheap again, and the range
 #: of the random noise that is added to the cost of a place.
 _TENURE, _NOISE = 1_000, 1.5
-#: Minimum cost of a node's cheapest place at which the search also tries to inform a neighbour of
-#: the node earlier.
+#: If the cheapest place for a node costs at least this much, the search also tries to inform a
+#: neighbour of the node earlier.
 _DEAR = 2.0
 #: Number of steps without improvement after which all nodes near uninformed nodes are freed.
 _PATIENCE = 10_000

@@ -45,7 +45,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Verification
 from starcast.topologies import topology
 
-#: A proof may take `_FACTOR` times the time limit of the search, and at least `_LEAST_SECONDS`.
+#: The time limit of a proof is `_FACTOR` times that of the search, but at least `_LEAST_SECONDS`.
 _FACTOR, _LEAST_SECONDS = 10, 60
 #: Maximum size of an LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9

@@ -72,7 +72,8 @@ def search(
             topology, or the known record belongs to another problem or topology.
         LimitError: the topology has more nodes than the record checker supports for this problem,
             the search does not fit into memory, or it finds no first object in time.
-        RejectedError: the witness, bound or proof of the known record is wrong.
+        RejectedError: the witness, bound or proof of the known record is wrong, or neither a proof
+            checker nor a second solver confirms a refutation.
         UnavailableError: a solver is not installed.
 
     Example:
@@ -375,7 +376,10 @@ def run_searches(
             search starts from the record of the previous search with the same subject.
 
     Raises:
-        LimitError: a search does not fit into memory, or each worker that ran it was killed.
+        LimitError: a topology is too large for its problem, a search does not fit into memory or
+            finds no first object in time, or each worker that ran it was killed.
+        RejectedError: neither a proof checker nor a second solver confirms a refutation.
+        UnavailableError: a solver is not installed.
     """
     best: dict[object, Record] = {}
     if executor is None:
@@ -432,7 +436,8 @@ def search_shard(
 
     Raises:
         InputError: the file cannot be written.
-        LimitError: a search does not fit into memory; no file is written.
+        LimitError, RejectedError, UnavailableError: a search failed, as described for
+            `run_searches`; no file is written.
     """
     numbers = {task: number for number, task in shard.select(tasks)}
     found = dict(run_searches(list(numbers), budget, find_known, executor=executor))
@@ -455,7 +460,8 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
         that of the best bound in the files.
 
     Raises:
-        InputError: the files are not all shards of one list of searches, or are damaged.
+        InputError: the files are not all shards of one list of searches or are damaged, a topology
+            does not exist, or a problem is not defined on its topology or has no formula.
         LimitError: a file is too large.
         RejectedError: the shards were computed by another version of the code, or a witness, bound
             or proof is wrong.

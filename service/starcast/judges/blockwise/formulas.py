@@ -15,8 +15,8 @@ The *home* of a symbol is its position in the hub. A symbol in this position is 
 symbol is *displaced*.
 
 *Potentials* are numbers that decrease by 1 from each node to its parent. The module `judge` does
-not trust them: it checks the decrease along every tree edge. A wrong potential could reject a
-correct tree, but never accept a wrong one. Each kind of forest has its own potential:
+not trust them: it checks the decrease along every tree edge. With a wrong potential, `judge` could
+reject a correct tree, but never accept a wrong one. Each kind of forest has its own potential:
 
 * `GREEDY`: the distance to the tree's hub. This distance does not decrease on the path from the hub
   to the root, so the nodes on this path are declared as exceptions (Tseng & Sheu 1997, Definitions
@@ -37,7 +37,7 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
-#: Number of positions for which a single table lookup counts the symbols at home.
+#: Number of positions in which one look-up in `Tables.fixed` counts the symbols at home.
 TRIPLE = 3
 
 
@@ -53,10 +53,10 @@ class Tables(NamedTuple):
         cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home (see the module docstring) in three positions,
             uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
-            second index is a number in base m with one digit for each of these positions. The digit
-            stands for the symbol whose home is this position. It is the symbol's index among the
-            row's symbols in positions 2..m, or m-1 if the symbol is elsewhere. The third index is a
-            node of the row.
+            second index is a number with three digits in base m, one digit per position. A digit
+            refers to the symbol whose home is the position: it is the index of this symbol among
+            the row's symbols in positions 2..m, or m-1 if the symbol is not one of them. The third
+            index is a node of the row.
         substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
             and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
@@ -87,9 +87,10 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: for each node of S_m, the port to its parent, and a step.
+    """Return `Tables.substar`: the ports to the parents, and the steps, of all nodes of S_m.
 
-    In this step, a broadcast along the tree informs the node.
+    The tree is the recursive-substar tree. A node's step is the step in which a broadcast along
+    this tree informs the node.
     """
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
     y = np.zeros(m + 1, dtype=np.uint8)
@@ -218,8 +219,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The symbol that r has in this position is in the tail, so all remaining nodes of the row
-        # differ from r here, and keep this position as their port.
+        # The symbol of r in this position is in the tail. So all remaining nodes of the row differ
+        # from r in this position, and keep it as their port.
         if index < 0:
             return
         used |= 1 << index
@@ -235,14 +236,14 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of its substar (nodes with the same tail) is the identity.
+    """Relabel a node so that the root of the node's substar becomes the identity.
 
-    There is one relabelling for each k = n, n-1, .., m+1. Let c be the symbol in position k. If c
-    is not k, the nodes with c in position k form a substar, which receives the message across port
-    k at one node, its root. The root has k in position 1, c in position k and, if c is not 1, 1 in
-    position c. The relabelling maps the root to the identity. The port to the parent of a node is
-    the smallest k such that the node, relabelled for all larger k, does not have k in position k
-    (Sheu, Liaw & Chen 1993, section 2).
+    A substar consists of the nodes with the same tail. There is one relabelling for each k = n,
+    n-1, .., m+1. Let c be the symbol in position k. If c is not k, the nodes with c in position k
+    form a substar, which receives the message across port k at one node, its root. The root has k
+    in position 1, c in position k and, if c is not 1, 1 in position c. The relabelling maps the
+    root to the identity. The port to the parent of a node is the smallest k such that the node,
+    relabelled for all larger k, does not have k in position k (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
         n: the number of symbols of S_n.
@@ -251,8 +252,9 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
         y: the relabelled node; overwritten.
 
     Returns:
-        The port from the root of the substar with this tail to its parent, and the step in which
-        this root is informed. Each k adds 1 step if c = 1, and 2 steps if c is neither 1 nor k.
+        A port and a step. The port leads from the root of the node's substar to the parent of this
+        root; in the step, this root is informed. Each k adds 1 step if c = 1, and 2 steps if c is
+        neither 1 nor k.
     """
     for position in range(n + 1):
         y[position] = x[position]
@@ -390,8 +392,8 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the number of symbols at home is looked up for three positions at a time, because a
-    # table for all free positions would not fit into the cache.
+    # A table for all free positions would not fit into the cache. So each look-up covers three
+    # positions, and gives twice the number of their symbols at home.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
@@ -496,7 +498,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of swaps that bring the symbols outside the cycle of symbol 1 home.
+    """Return the number of swaps that bring home all symbols outside the cycle of symbol 1.
 
     The result is the number of displaced symbols outside this cycle plus the number of their
     cycles. The bit set ``on_cycle`` contains the positions on the cycle of symbol 1.

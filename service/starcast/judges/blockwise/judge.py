@@ -46,8 +46,8 @@ class Findings(NamedTuple):
     """Results of checking a range of blocks, in arrays of fixed size.
 
     Attributes:
-        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. Each is given by its
-            block, its tree and its index in the block.
+        exceptions: the recorded exceptions, int64 ``[MAX_EXCEPTIONS, 3]``. An exception is given by
+            a block, a tree and an index in the block.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: at index i, the number of directed links that i trees use, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
@@ -65,7 +65,7 @@ class Findings(NamedTuple):
 
 
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
-    """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
+    """Examine, in all trees, the edges from the nodes in blocks start, .., stop-1 to their parents.
 
     An exception is a node that has no parent, or whose potential is not larger by 1 than that of
     its parent. The examination stops early if there are more than `MAX_EXCEPTIONS` exceptions.
@@ -118,8 +118,8 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
-    # The functions that are called most often take single arrays, not the named tuples, because
-    # passing a tuple updates the reference count of each of its arrays.
+    # The functions that are called most often take single arrays, not the named tuples. Passing a
+    # tuple would update the reference counts of all its arrays.
     x = np.zeros(n + 1, dtype=np.uint8)
     rest = np.zeros(m, dtype=np.uint8)
     others = np.zeros(m - 1, dtype=np.uint8)
@@ -299,7 +299,7 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether no node of a row needs to be examined one by one.
+    """Return whether `_examine_nodes` can be skipped for a row.
 
     This is the case if the potential of each node's parent is smaller by 1, and no potential must
     be recorded. Most rows pass this test. The loop has no branches, so it is compiled to vector
@@ -454,10 +454,10 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return packed counters in which the given port has the value 1; 0 if the port does not exist.
+    """Return packed counters with the value 1 for the given port, and 0 for all other ports.
 
-    The counters of a node's ports, with 4 bits each, are packed into a 64-bit integer. A counter is
-    the number of trees that use the port.
+    If the port does not exist, all counters are 0. The counters of a node's ports, with 4 bits
+    each, are packed into a 64-bit integer. A counter is the number of trees that use the port.
     """
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
@@ -472,7 +472,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to several nodes, which have equal counters, to a histogram of loads.
+    """Count, in a histogram of loads, the links to several nodes with equal counters.
 
     At index i, the histogram has the number of links that i trees use.
 
@@ -488,7 +488,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Add one more tree to a histogram of loads, at the nodes of one row.
+    """Count one more tree in a histogram of loads, for the links to the nodes of one row.
 
     The histogram already contains the links to these nodes. A link that the tree uses moves from
     its load to the next larger load.

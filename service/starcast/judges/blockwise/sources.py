@@ -22,12 +22,12 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Maximum number of leading symbols that vary within a block, whose nodes share all other symbols.
-#: With 7 symbols, the largest table has 6! x 6! entries, or 1 MB, and most tables fit into the
-#: processor's cache.
+#: Maximum number of leading positions whose symbols vary within a block; the nodes of a block share
+#: all other symbols. With 7 symbols, the largest table has 6! x 6! entries, or 1 MB, and most
+#: tables fit into the processor's cache.
 MAX_BLOCK = 7
-#: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
-#: These count up to 15, and there are n-1 trees.
+#: Maximum n. A 64-bit integer counts the trees that use each port of a node. A port has 4 bits,
+#: which count up to 15, and there are n-1 trees.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -168,7 +168,7 @@ def _read_size(spec: str) -> int:
 def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
     """Check the arguments of a label or dimension change; return the number of rotations.
 
-    A label change has no rotations.
+    The result for a label change is 0.
     """
     expected = {"base", "i"} if name == "dimension-change" else {"base"}
     if set(arguments) != expected:

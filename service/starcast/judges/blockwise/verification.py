@@ -46,7 +46,7 @@ from starcast.topologies import memory
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
-#: Memory of a task in bytes, for the interpreter, numba and the tables.
+#: Memory that a task needs, in bytes, including the interpreter, numba and the tables.
 _TASK_BYTES = 300_000_000
 #: Largest n for which the levels of all nodes are computed by following their paths to the root, if
 #: no recorded node attains the bound on the height. For larger n, this would take too long.
@@ -72,7 +72,7 @@ class RangeResult(StrictRecord):
         witnesses: for each tree, up to 16 nodes with its largest potential, each as (block, tree,
             index in the block).
         exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
-            all of them; any other exception is an error.
+            all of them; an undeclared exception raises an error.
     """
 
     blocks: Range

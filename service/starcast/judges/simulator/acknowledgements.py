@@ -64,9 +64,11 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             acknowledgement is blocked if the link, its sender or its receiver has failed by then.
 
     Raises:
-        InputError: the schedule is not an allgather that traverses each tree depth first, it has
-            a violation, or a fault is invalid.
-        LimitError: the rows of all sources do not fit into memory.
+        InputError: the schedule is not an allgather that traverses each tree depth first, it has a
+            violation, its number of units is not divisible by the number of sources, or a fault is
+            invalid.
+        LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
+            into memory.
 
     Reference:
         Fragopoulou & Akl 1996, section 4.4.

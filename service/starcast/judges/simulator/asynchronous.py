@@ -2,14 +2,14 @@
 
 The critical path is the chain of packets that determines the total time of the execution.
 
-A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
-until the earliest arrival), and until the previous packet on its directed link has ended. In the
-one-port model, a packet waits for the previous packet at its sender and the previous packet at its
-receiver, instead of the packet on its link. A packet ends when its duration has passed. So the
-vector x of all end times is a fixed point x = F(x) of a monotone function F, which consists of
-maxima, minima and additions. If all durations are positive, or all are 0, F has exactly one fixed
-point. In this fixed point, no packet ends later than in the synchronous model. Iterating F reaches
-it from any times between 0 and the synchronous times (docs/execution-models.md has the proofs).
+A packet waits until all its units are at its sender, and until the previous packet on its directed
+link has ended. If several rows deliver a unit, the earliest arrival counts. In the one-port model,
+a packet waits for the previous packets at its sender and at its receiver, not for the previous
+packet on its link. A packet ends when its duration has passed. So the vector x of all end times is
+a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and additions. If
+all durations are positive, or all are 0, F has exactly one fixed point. In this fixed point, no
+packet ends later than in the synchronous model. Iterating F reaches it from any times between 0 and
+the synchronous times (docs/execution-models.md has the proofs).
 
 If no unit is delivered to a node twice, a packet depends on packets of earlier steps only. So a
 single pass over the steps in their order gives the exact times; all packets of a step are executed
@@ -241,8 +241,8 @@ class _FirstQueue:
         """Return the end time of each packet.
 
         Args:
-            ready: the time at which each packet is ready, as defined above. The packets of this
-                array and of the result are in the order of `_Queue.order`.
+            ready: the time ready_j of each packet, which the docstring of the class defines. This
+                array and the result have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -301,8 +301,8 @@ def _describe(
 def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
     """Return the critical path of a synchronous execution: the longest packet of each step.
 
-    If several packets of a step are equally long, the first one is returned. The argument ``clock``
-    contains the end time of each step.
+    If several packets of a step are equally long, the first one is returned. A step without packets
+    is omitted. The argument ``clock`` contains the end time of each step.
     """
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
@@ -331,7 +331,7 @@ def trace_data(
 ) -> tuple[CriticalSend, ...]:
     """Return the critical path of an asynchronous execution, which ends with its last packet.
 
-    Each packet of the path started when the previous packet of the path ended.
+    Each packet of the path but the first started when the previous packet of the path ended.
     """
     if not len(packets):
         return ()
@@ -350,7 +350,7 @@ def trace_data(
     def find_causes(packet: int) -> Iterator[tuple[int, str, int]]:
         """Yield the reasons why a packet did not start earlier.
 
-        Each is given by a row of the packet, the name of the reason (as in
+        A reason is given by a row of the packet, the name of the reason (as in
         `CriticalSend.waits_for`), and the other packet for whose end the row waited.
         """
         begin = int(packets.begins[packet])

@@ -2,7 +2,7 @@
 
 An arrival time belongs to a unit at a node, and has an index. Every row *needs* (reads) the arrival
 time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its receiver.
-If every node must receive every unit (broadcast, allgather), there is an arrival time for every
+If every endpoint must receive every unit (broadcast, allgather), there is an arrival time for every
 (node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
 there is one arrival time per row, which the next row of the journey reads. If journeys branch, join
 or return to a node (copies of units along several trees), there is one arrival time per (node,
@@ -63,9 +63,8 @@ class Needs(NamedTuple):
 class Dependencies(ABC):
     """The indices of the arrival times that each row reads and writes.
 
-    A row reads the arrival time of the unit that it sends, at the sender (in a reduction, the times
-    of all sums that it passes on), and writes the arrival time of the unit that it delivers, at the
-    receiver.
+    A row reads the arrival time of its unit at its sender; in a reduction, the arrival times of all
+    sums that it passes on. It writes the arrival time of its unit at its receiver.
 
     Attributes:
         size: the number of arrival times.

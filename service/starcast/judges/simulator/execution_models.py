@@ -68,7 +68,7 @@ class Timing:
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
 
-    The dtype of both arrays is int64, or object if a time is a fraction or exceeds int64.
+    The dtype of both arrays is int64, or object if a time is a fraction or is 2^62 or more.
     """
 
     execution: ExecutionModel
@@ -156,8 +156,8 @@ def timing(
         2124
     """
     ticks = make_ticks(schedule.topology, unit_bytes, t_s, t_c, execution)
-    # If translation changes ports, a packet of one source can wait for another source on a link, so
-    # the rows of one source do not determine the times.
+    # If translation changes ports, packets of different sources can wait for each other on a link.
+    # So the rows of one source do not determine the times.
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     return time_executed(execute_valid(schedule, faults), ticks, execution)
@@ -344,7 +344,7 @@ def _find_arrivals(
         ticks: the conversion between times and ticks.
         end: ``[rows]``, the end time of each row's packet.
         first: ``[nodes * units]``, the time at which each unit first arrives at each node; used if
-            every node must receive every unit.
+            every endpoint must receive every unit.
     """
     postcondition = executed.postcondition
     alive = executed.alive

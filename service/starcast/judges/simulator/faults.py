@@ -149,7 +149,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences about the consequences of dead nodes, such as units not delivered."""
+        """Return sentences about dead nodes, such as the units that need not be delivered."""
         dead = [(rank, step) for rank, step in self._dead_nodes() if rank < postcondition.endpoints]
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:
@@ -218,8 +218,8 @@ def execute_under_faults(
 def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
     """Return which rows of a schedule are executed under faults, bool ``[rows]``.
 
-    The result is in the order of rows that are sorted by step, sender, port, tree and unit, like
-    those of `starcast.schedule`.
+    The entries are for the rows sorted by step, sender, port, tree and unit. The rows of a schedule
+    from `starcast.schedule` already have this order.
 
     Args:
         schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.

@@ -137,7 +137,7 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
 Held = Callable[[Indices, Indices], Mask]
 
 #: Maximum number of (node, unit) pairs if the simulator needs tables of all pairs, that is, in
-#: reductions and if every node must receive every unit. A table has one or more bytes per pair.
+#: reductions and if every endpoint must receive every unit. A table has one or more bytes per pair.
 _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
@@ -213,7 +213,7 @@ class Pairs(PairIndex):
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
     """Return an index of the (node, unit) pairs that are possible after the first ``end`` rows.
 
-    A pair is possible if the node can have the unit. If every node must receive every unit, the
+    A pair is possible if the node can have the unit. If every endpoint must receive every unit, the
     index contains all pairs.
     """
     return AllPairs(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
@@ -330,7 +330,7 @@ class SortedRows(NamedTuple):
         order: the index that each row had before sorting.
         unit: the unit of each sorted row.
         receiver: the receiver of each sorted row.
-        departs: whether the sender of each sorted row is the source of its unit.
+        departs: whether the sender of each sorted row is the source of the row's unit.
         continues: ``[rows - 1]``, for each sorted row but the last, whether the next row forwards
             the unit that this row has delivered.
     """

@@ -40,7 +40,7 @@ _LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
-    """Resources of one kind, such as links, each of which carries one packet after another.
+    """Resources of one kind, such as links, each of which serves one packet after another.
 
     Packets use a resource in the order of their steps.
 
@@ -285,7 +285,8 @@ class Ticks:
             self.start_ups = self.start_up + multiples * int(self._latency_unit / self.tick)
         if self._capacities is not None:
             # A port without a link has capacity 0, by which no time can be divided. The smallest
-            # capacity replaces it, because a smaller one could give a time beyond the dtype.
+            # capacity of a link replaces the 0, because a smaller divisor could give a time beyond
+            # the dtype.
             given = self._capacities.ravel()
             divisors = np.where(given, given, self._least_capacity).astype(object)
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)
@@ -300,7 +301,7 @@ class Ticks:
         return simulation.steps * self._most_start_up + sent * self._most_per_unit
 
     def full(self, size: int, value: int) -> Times:
-        """Return an array of ``size`` times that all equal ``value``, in the dtype of times."""
+        """Return an array with ``size`` entries equal to ``value``, in the dtype of times."""
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64], link: Integers | None = None) -> Times:
@@ -323,7 +324,7 @@ class Ticks:
     def times(self, ticks: Times) -> Times:
         """Convert ticks to times; `never` becomes -1.
 
-        The dtype is int64, or object if a time is not an integer or exceeds int64.
+        The dtype is int64, or object if a time is not an integer or is 2^62 or more.
         """
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))

@@ -199,7 +199,7 @@ class Links:
         self._first[list(topology.ports)] = np.arange(topology.port_count) * topology.nodes
 
     def has_port(self, port: Integers) -> Mask:
-        """Return which rows have a port that the topology has, bool ``[rows]``."""
+        """Return, for each row, whether the topology has the row's port, bool ``[rows]``."""
         # A column with a larger dtype than uint8 can contain larger or negative numbers. They are
         # clipped to 256 or 0, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
@@ -220,7 +220,7 @@ class Links:
 
 
 class Receivers:
-    """Looks up the receivers of rows from the senders and ports of these rows."""
+    """Looks up the receivers of rows, given the rows' senders and ports."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)

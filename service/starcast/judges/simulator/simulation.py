@@ -190,7 +190,7 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _count_in_run(same: Mask) -> Counts:
-    """Return, for each row, the number of rows before it in its group of consecutive rows.
+    """Return, for each row, the number of earlier rows in the same group of consecutive rows.
 
     Args:
         same: whether each row belongs to the group of the previous row.
@@ -287,7 +287,7 @@ def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
 _EXAMPLES = 10
 
 
-#: The columns of a stored step profile, in their order after the column ``step``.
+#: The columns of a stored step profile that follow the column ``step``, in order.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
 #: A step profile, which has the values of `PROFILE_COLUMNS` for each step; empty for a failed run.
@@ -358,7 +358,7 @@ class Executed(NamedTuple):
             faults.
         deliveries: the deliveries of the rows; None under faults, except in reductions.
         violation: the violation that ended the execution, or None. Its row is an index in the given
-            schedule, which is not yet expanded.
+            schedule before any expansion.
     """
 
     simulation: Simulation

@@ -12,12 +12,12 @@ numbers are exact, and a sum of the contributions of all endpoints is complete.
 
 *No contribution is counted twice* in a lane in which each node sends its sum at most once, after it
 has received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
-each row to the next. The sum of a node contains the contributions of the nodes below it, and the
-sums of different children are disjoint. Other lanes, which can occur in schedules saved by users,
-are executed with sets of contributions, one bit per node.
+each row to the next. The sum of a node contains the contributions of the nodes in its subtree, and
+the sums of different children are disjoint. Other lanes, which can occur in schedules saved by
+users, are executed with sets of contributions, one bit per node.
 
-Faults only remove rows, and without these rows the sets are smaller. So if a schedule counts no
-contribution twice without faults, the same holds under faults.
+Faults only remove rows, which cannot make a set larger. So if a schedule counts no contribution
+twice without faults, the same holds under faults.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class Lanes:
             )
 
     def cells(self, node: Integers, rows: slice | Indices) -> Indices:
-        """Return the array indices of the sums that the given nodes have in the lanes of the rows.
+        """Return, for each row, the array index of the given node's sum in the row's lane.
 
         Args:
             node: a node of each row, such as its sender.
@@ -206,9 +206,8 @@ class Sums(Deliveries):
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
         # If several lanes of a unit become complete in the same step, the lane with the lowest tree
-        # is recorded, because it is written last. The first row does not determine the lane,
-        # because the order of rows depends on the senders' ranks, which differ from source to
-        # source.
+        # is recorded, because it is written last. The order of the rows must not decide, because it
+        # depends on the senders' ranks, which differ from source to source.
         node, lane = np.divmod(np.sort(sums)[::-1], self.lanes.count)
         pair = node * self.postcondition.units + lane // self.lanes.trees
         new = self.summed[pair] == self.never
@@ -241,8 +240,9 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # Usually no lane is irregular, and counting suffices. Sets of contributions would need one bit
-    # per node for each sum.
+    # A lane is irregular if a node sends its sum twice, or still receives a sum in the step in
+    # which it sends its own, or later. In all other lanes counting suffices. Sets of contributions
+    # would need one bit per node for each sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -264,8 +264,8 @@ def _find_overlap(
         rows: the rows of the reduction.
         lanes: the lanes of the rows.
         added: the indices of all rows that add a sum.
-        odd: the lanes to execute, in which a node sends its sum twice, or adds to its sum after
-            sending it.
+        odd: the irregular lanes, which are executed: a node sends its sum twice, or still receives
+            a sum in the step in which it sends its own, or later.
 
     Returns:
         The first row whose sum has a contribution that the receiver's sum already has, or None.
