@@ -73,7 +73,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A check with its verdict, the value or error that it found, and advice.
+    """The result of a check, which consists of a verdict, the value or error found, and advice.
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
@@ -121,7 +121,7 @@ def _guard(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _finding(check: str, verdict: Verdict, found: str, advice: str) -> Finding:
-    """Return a finding; the advice is omitted if the verdict is OK."""
+    """Return a finding without advice if the verdict is OK, otherwise with the given advice."""
     return Finding(check, verdict, found, "" if verdict is Verdict.OK else advice)
 
 

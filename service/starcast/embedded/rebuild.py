@@ -278,7 +278,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
-    # The text below the failure's headline or, if there is none, the last line of output.
+    # The lines below the headline of the failure. Without a headline, the last line of output.
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:

@@ -37,7 +37,7 @@ class Built(NamedTuple):
     Attributes:
         graph: the artifact as nodes and relationships of Neo4j.
         save: function that saves the artifact to PostgreSQL.
-        artifact: its `Artifact`, with the numbers of nodes and relationships in ``graph``.
+        artifact: the `Artifact`, with the numbers of nodes and relationships in ``graph``.
     """
 
     graph: GraphArtifact

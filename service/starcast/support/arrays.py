@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 #: A boolean mask, which is True for the selected entries of another array.
 Mask = NDArray[np.bool_]
 
-#: Maximum size of an array in bytes, enough for all trees on S11, or one tree on S12.
+#: Maximum size of an array in bytes. A forest with ten trees on S11, or one tree on S12, fits.
 MAX_ARRAY = 500 * MB
 #: Maximum size of an array header, in bytes.
 _HEADER = 2**16
@@ -81,8 +81,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking the array's size against them.
 
         Raises:
-            ValueError: the array is missing or encrypted, has an unsupported format, contains
-                pickled objects, or does not have the size that its header states.
+            ValueError: the array is missing or encrypted, has an unsupported format or compression,
+                contains pickled objects, or does not have the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:

@@ -27,10 +27,10 @@ LATE = 1.0
 
 
 class Task(Protocol):
-    """A part of an operation whose progress is reported as an amount of a known total."""
+    """A part of an operation, whose progress is reported in units of work up to a known total."""
 
     def advance(self, amount: int = 1) -> None:
-        """Report that a further amount of the work is done."""
+        """Report that ``amount`` more units are done."""
 
 
 @runtime_checkable

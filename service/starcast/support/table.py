@@ -194,9 +194,10 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return, for each LaTeX table, the arguments of `booktabs` by name.
+        """Return one dictionary per LaTeX table, with the arguments for `booktabs` by name.
 
-        The argument ``rows`` has one dictionary per table row. Subclasses may override this method.
+        The value of ``rows`` is a list with one dictionary per table row. Subclasses may override
+        this method.
         """
         return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 

@@ -50,7 +50,7 @@ def as_sentence(text: str) -> str:
 
 
 def add_flags(hint: str, flags: str) -> str:
-    """Add flags to the starcast commands in a hint: ``run 'starcast --home ./lab up'``."""
+    """Insert flags into the starcast commands in a hint, as in ``starcast --home ./lab up``."""
     return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
 
 

@@ -142,7 +142,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Run an exchange of messages with the server, and probe a server that is silent."""
+        """Run an exchange of messages with the server; probe the server if it is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
@@ -292,8 +292,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: ``wait`` is False, and another process is restoring the store or, if
-            ``exclusive`` is True, writing to it.
+        BusyError: ``wait`` is False, and another process is replacing the store or waiting to do
+            so; or ``exclusive`` is True, and another process is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -409,7 +409,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Return a description of the tasks of other processes that hold this lock or wait for it."""
+    """Describe what the other processes are doing that hold this lock or wait for it."""
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
@@ -435,7 +435,7 @@ def wait_for_lock(
         shared: acquire the lock in shared mode.
 
     Raises:
-        BusyError: ``busy``, because another transaction holds the lock.
+        BusyError: the lock was not acquired in time; the argument ``busy`` is raised.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     if not seconds:
