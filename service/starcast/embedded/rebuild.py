@@ -145,6 +145,7 @@ class StoreRebuild:
         """Stop the old server, start a server on the new directory, and return its address.
 
         Raises:
+            LimitError: the disk is full.
             UnavailableError: the new server does not start.
         """
         self._downtime.enter_context(system.exclusive_lock(self._home.rebuild_lock, lambda: None))

@@ -406,7 +406,7 @@ def invalid(file: Path, reason: str) -> InputError:
 
 
 # Results of runs that were computed elsewhere are checked without executing the runs. The closed
-# form and the lower bound are computed again. The simulated costs must follow from the step profile
+# form and the lower bound are computed again. The simulated costs must agree with the step profile
 # and the unit size. Without faults, the simulated costs in `_BOUNDED` cannot be less than the lower
 # bound.
 

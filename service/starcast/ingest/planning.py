@@ -153,7 +153,8 @@ def parse_request(
             stored under the name of its `Forest.construction`.
 
     Raises:
-        InputError: a name, the root or a number is invalid, or a forest is on another topology.
+        InputError: a name, the root or a number is invalid, a forest is on another topology, or two
+            forests have the same id.
         RejectedError: a forest is named after a construction that builds different trees.
 
     Example:

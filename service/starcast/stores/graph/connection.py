@@ -300,8 +300,8 @@ class Graph:
         """Translate driver errors into starcast errors.
 
         Raises:
-            UnavailableError: the server is not running, closed the connection, rejects the login
-                or lacks the database.
+            UnavailableError: the server is not running, closed the connection, rejects the login,
+                lacks the database, does not accept writes or failed.
             LimitError: time, memory or disk space is exhausted.
             InputError: the statement is invalid, or writes in a read transaction; or the URI is
                 malformed.

@@ -188,7 +188,7 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of the artifacts with the given id.
+    """Return the Topology, Forest and Schedule nodes with the given id (default: all).
 
     The keys are pairs of kind and id. The values are lists, because an artifact may have several
     nodes in a manually edited graph. A missing id is returned as the empty string.
