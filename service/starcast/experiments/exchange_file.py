@@ -286,7 +286,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:  # an integer, never a slice
+    def __getitem__(self, place: Any) -> Any:  # `place` is never a slice
         cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
         return RunRecord.model_validate(cursor.value())
 

@@ -199,8 +199,8 @@ def execute_all(
             the plug-ins to its workers.
 
     Yields:
-        An iterator over pairs of a point and its execution, and the number of processes (for an
-        executor, the number of its slots).
+        Two values: an iterator over pairs (point, execution), and the number of processes or, with
+        an executor, the number of slots.
 
     Raises:
         LimitError: a point does not fit into free memory, a process cannot be started, or the

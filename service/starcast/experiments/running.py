@@ -321,8 +321,8 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The results of a run that are compared with the results of its repetition, in the order in which
-#: they are listed.
+#: The results that are compared when a stored run is repeated, in the order in which they are
+#: listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
@@ -335,7 +335,7 @@ _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 @dataclass(frozen=True)
 class Repetition:
-    """A stored run, and the comparison of its results with the results of its repetition.
+    """A stored run, and a comparison of the stored results with the results of a new execution.
 
     Attributes:
         run: the stored run.

@@ -68,7 +68,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A newly stored artifact, with its numbers of nodes and relationships and its load time."""
+    """A newly stored artifact, with the numbers of nodes and relationships and the load time."""
 
     kind: str
     id: str

@@ -52,7 +52,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 class ArrayArchive:
     """The arrays of an npz archive.
 
-    Reading an array fails if its size differs from the size that its header states.
+    An array cannot be read if the size of the data differs from the size in the npy header.
 
     Args:
         archive: the open zip archive, whose members are npy files.

@@ -58,7 +58,7 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def inline_files(page: str, data: str = "") -> str:
-    """Return a page that contains its style sheet and its scripts instead of links to them.
+    """Return a page in which the style sheet and the scripts replace the links to these files.
 
     The page also has a security policy that allows no other styles and scripts.
 

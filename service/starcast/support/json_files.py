@@ -103,8 +103,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "the text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes, in bytes, of the part that is parsed to read one value. The next larger size is tried only
-#: if the value does not end within the part, which is rare.
+#: Numbers of bytes that are parsed to read one value, tried in this order. A larger number is
+#: needed only for a longer value, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 

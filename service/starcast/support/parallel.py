@@ -375,9 +375,9 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
 class ProcessExecutor(ThreadPoolExecutor):
     """An executor whose tasks run again if their worker process is killed.
 
-    Every thread of the executor has its own process, which starts when the thread receives its
-    first task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its
-    future raises a `WorkerKilledError`. All other tasks are unaffected.
+    Every thread of the executor has a worker process, which starts with the first task of the
+    thread and ends when `kill` is called. A task runs again up to `RERUNS` times; then its future
+    raises a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
         workers: the maximum number of processes.

@@ -101,7 +101,7 @@ class _LateTask:
 
 @contextmanager
 def computing(text: str, total: int, unit: str) -> Iterator[Task]:
-    """Begin a task; the current reporter shows it only if it takes longer than `LATE` seconds."""
+    """Begin a task that the current reporter shows only if it takes longer than `LATE` seconds."""
     with ExitStack() as stack:
         yield _LateTask(lambda: stack.enter_context(current_reporter().task(text, total, unit)))
 

@@ -315,7 +315,7 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     # polars would replace numbers in a column of text by nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
-    # polars would replace these integers by nulls too.
+    # polars would also replace integers of more than 128 bits by nulls.
     elif any(isinstance(value, int) and abs(value) >= _POLARS_BOUND for value in plain):
         plain = [float(value) if isinstance(value, int) else value for value in plain]
     return polars.Series(name, plain, strict=False)

@@ -401,7 +401,8 @@ def _content(connection: Connection, table: str) -> TableContent:
 
     The checksum does not depend on the order of the rows.
     """
-    # A bytea is hashed first, because its text is twice as long as its bytes.
+    # Values of type bytea are hashed before the row is hashed, because their text form is twice as
+    # long as the values themselves.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))
         for column in connection.execute(_COLUMNS, {"table": table})

@@ -408,7 +408,7 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
     from alembic.config import Config  # noqa: PLC0415 - see the module's docstring
 
     config = Config()
-    # Alembic's configuration interpolates %, which a path may contain.
+    # In alembic's configuration, % has a special meaning, but a path may contain the character.
     config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
     config.attributes |= {"connection": connection, "writer": writer}
     return config

@@ -172,7 +172,7 @@ def load_run(session: Session, number: int) -> Run:
 
 
 def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ()) -> Run:
-    """Store a run with its costs and its step profile; a failed run has neither.
+    """Store a run with its costs and step profile; a failed run has no costs and no profile.
 
     Args:
         session: an open session; nothing is committed.

@@ -89,7 +89,7 @@ class QueryResult:
 
 
 class Graph:
-    """A connection to a Neo4j database. Use it as a context manager, or `close` it.
+    """A connection to a Neo4j database. Use a ``with`` statement, or call `close` at the end.
 
     Attributes:
         driver: the official driver.
