@@ -73,7 +73,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A check with its verdict, the value or error that it found, and advice.
+    """The result of a check, which consists of a verdict, the value or error found, and advice.
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
@@ -121,7 +121,7 @@ def _guard(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _finding(check: str, verdict: Verdict, found: str, advice: str) -> Finding:
-    """Return a finding; the advice is omitted if the verdict is OK."""
+    """Return a finding without advice if the verdict is OK, otherwise with the given advice."""
     return Finding(check, verdict, found, "" if verdict is Verdict.OK else advice)
 
 
@@ -207,7 +207,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
             store = audit.find_owner(graph)
-        except audit.OwnershipError as error:  # every ingest fails with this error
+        except audit.OwnershipError as error:  # every ingest would fail with this error
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store

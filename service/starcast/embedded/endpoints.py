@@ -76,7 +76,8 @@ def embedded_graph(home: Path) -> GraphAddress:
     """Return the address of a home's embedded Neo4j; PostgreSQL need not be running.
 
     Raises:
-        UnavailableError: Neo4j is not running, or its password file cannot be read.
+        UnavailableError: Neo4j is not running, or its password file cannot be read or could have
+            been replaced by another user.
     """
     stack_home = Home(home)
     uri = f"bolt://{LOOPBACK}:{stack_home.port('neo4j')}"
@@ -87,8 +88,8 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
     """Return the URL of a home's embedded PostgreSQL for a role; Neo4j need not be running.
 
     Raises:
-        UnavailableError: PostgreSQL is not running, or the role's password file is missing or
-            cannot be read.
+        UnavailableError: PostgreSQL is not running, or the role's password file is missing, cannot
+            be read, or could have been replaced by another user.
     """
     # Imported only here, so that graph queries do not load SQLAlchemy.
     from sqlalchemy import URL  # noqa: PLC0415

@@ -198,7 +198,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """The task of the process that holds the home's lock, and the age of the task, as text."""
+        """The task of the process that holds the home's lock, and its duration so far, as text."""
         task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
@@ -358,7 +358,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong; following it must lose no results."""
+        """The hint for a missing or wrong password file; its advice must not destroy results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:

@@ -228,7 +228,7 @@ class Neo4j(Server):
 
     @property
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong."""
+        """The hint for a missing or wrong password file."""
         return (
             f"restore the file, or delete {self.data} and run 'starcast up' and then"
             " 'starcast graph rebuild'"
@@ -499,8 +499,8 @@ class ClassArchive:
             with suppress(OSError, subprocess.SubprocessError):
                 yield part
                 part.chmod(0o644)  # the system user must be able to read the part
-                # Unlike a rename, this keeps a part that another process has written meanwhile:
-                # Neo4j's part matches only the Java part with which it was recorded.
+                # A hard link, unlike a rename, does not replace a part that another process has
+                # written meanwhile. A new Java part would make an existing Neo4j part useless.
                 file.hardlink_to(part)
             if not file.exists():
                 with suppress(OSError):

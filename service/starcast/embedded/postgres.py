@@ -63,7 +63,7 @@ class Postgres(Server):
 
     @property
     def password_hint(self) -> str:
-        """The hint if the password file is missing or wrong."""
+        """The hint for a missing or wrong password file."""
         return (
             f"restore the file; if it is lost, move {self.home.root} to another place, run"
             " 'starcast up' and restore a backup"

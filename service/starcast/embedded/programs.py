@@ -294,8 +294,8 @@ class JarSet:
 
         Raises:
             RejectedError: a file was changed after its download.
-            UnavailableError: a file could not be downloaded, or its checksum differs from the lock
-                file.
+            UnavailableError: the package jgo is not installed, a file could not be downloaded, or
+                its checksum differs from the lock file.
             LimitError: there is not enough disk space.
         """
         message = f"waiting: another process is downloading {self.title}"

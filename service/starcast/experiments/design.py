@@ -424,8 +424,8 @@ def stored_design(experiment: "models.Experiment") -> Design:
 def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]:
     """Return the runs of an experiment in the order of the experiment's points.
 
-    Parallel processes store runs in any order. If the points cannot be determined, for example
-    because the plug-in of an algorithm is not loaded, the stored order is kept.
+    Parallel processes store runs in any order. The stored order is kept if the experiment has no
+    grids, or if its points cannot be determined, for example because a plug-in is not loaded.
     """
     if not experiment.grid:
         return list(runs)

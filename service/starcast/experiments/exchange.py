@@ -90,7 +90,8 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
         InputError: the file is invalid; ``name`` is invalid, or given for several experiments; or a
             stored experiment of the same name has another grid.
         RejectedError: a run in the file and a stored run have the same parameters but different
-            results; or the results of a run in the file contradict formulas, bounds or each other.
+            results; the results of a run in the file contradict formulas, bounds or each other; or
+            a loaded plug-in differs from the plug-in that a run used.
         LimitError: the file, or a list in the file, exceeds the limits of experiment files.
         BusyError: another process is using one of the experiments.
     """
@@ -165,7 +166,10 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[Run]]:
-    """Return stored runs that have the topology and algorithm of a given run, keyed by point."""
+    """Return the stored runs that may contradict the given runs, keyed by point.
+
+    These are all runs with the topology, the collective and the algorithm of a given run.
+    """
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -205,11 +209,11 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
         name: the name of the experiment (default: the name in the shards).
 
     Raises:
-        InputError: the files are damaged, they are not exactly the shards of one experiment, or
-            a stored experiment of this name has another grid.
-        RejectedError: a shard was computed with a different version of starcast's code; a run and a
-            stored run have the same parameters but different results; or the results of a run
-            contradict formulas, bounds or each other.
+        InputError: the files are damaged or are not exactly the shards of one experiment, ``name``
+            is invalid, or a stored experiment of this name has another grid.
+        RejectedError: a shard was computed with a different version of starcast's code or of a
+            loaded plug-in; a run and a stored run have the same parameters but different results;
+            or the results of a run contradict formulas, bounds or each other.
         LimitError: a file, or the grid of the experiment, is too large.
         BusyError: another process is using the experiment.
     """

@@ -286,7 +286,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:  # an integer, never a slice
+    def __getitem__(self, place: Any) -> Any:  # `place` is never a slice
         cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
         return RunRecord.model_validate(cursor.value())
 
@@ -406,7 +406,7 @@ def invalid(file: Path, reason: str) -> InputError:
 
 
 # Results of runs that were computed elsewhere are checked without executing the runs. The closed
-# form and the lower bound are computed again. The simulated costs must follow from the step profile
+# form and the lower bound are computed again. The simulated costs must agree with the step profile
 # and the unit size. Without faults, the simulated costs in `_BOUNDED` cannot be less than the lower
 # bound.
 

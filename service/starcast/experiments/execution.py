@@ -188,8 +188,8 @@ def execute_all(
 
     Points with the same `Point.structure` share one execution and follow each other. With one
     process, the executions are in the order of the given points, otherwise in the order of
-    completion. All processes have ended when the context ends; an error or interruption ends them
-    at once.
+    completion. All processes that this function starts have ended when the context ends; an error
+    or interruption ends them at once.
 
     Args:
         points: the points to execute.
@@ -199,12 +199,13 @@ def execute_all(
             the plug-ins to its workers.
 
     Yields:
-        An iterator over pairs of a point and its execution, and the number of processes (for an
-        executor, the number of its slots).
+        Two values: an iterator over pairs (point, execution), and the number of processes or, with
+        an executor, the number of slots.
 
     Raises:
-        LimitError: a point does not fit into free memory, or the processes that executed it were
-            killed; in the latter case, the executions of all other points have been yielded.
+        LimitError: a point does not fit into free memory, a process cannot be started, or the
+            processes that executed a point were killed; in the last case, the executions of all
+            other points have been yielded.
         InputError: fewer than 1 process is requested; or several processes are requested, but a
             plug-in is defined in a script.
     """

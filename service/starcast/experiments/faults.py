@@ -21,8 +21,8 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
     """Return the faults for a value of the axis ``faults``, either as given or drawn at random.
 
     Args:
-        topology: the topology. Faults are drawn among all its nodes, including switches, or all its
-            links.
+        topology: the topology. Random faults are drawn among all nodes, including switches, or
+            among all links.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.
@@ -61,7 +61,8 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
     their ranks.
 
     Raises:
-        InputError: a fault is malformed, its node or link does not exist, or its step is 0.
+        InputError: a fault is malformed, names a node or link that does not exist, or has the step
+            0.
     """
 
     def position(fault: "Fault") -> tuple[int, ...]:

@@ -88,7 +88,8 @@ def run_experiment(
 
     Args:
         engine: a database with a checked schema.
-        name: the name of a new experiment, or of an existing experiment with the same points.
+        name: the name of the experiment. An existing experiment must have the same points, unless
+            ``replace`` is True.
         wanted: the design or grid whose points are executed.
         reporter: receives the progress.
         replace: delete an existing experiment with this name when the first run is stored.
@@ -97,12 +98,13 @@ def run_experiment(
         executor: executes the points instead of processes on this machine.
 
     Raises:
-        InputError: the name is invalid or belongs to an experiment with other points, ``jobs`` is
-            less than 1, or several processes are requested but a plug-in is defined in a script.
+        InputError: the name is invalid; the existing experiment has other points and is not
+            replaced; ``jobs`` is less than 1; or several processes are requested but a plug-in is
+            defined in a script.
         BusyError: another process is using this experiment.
         UnavailableError: a connection to the database was lost; completed runs are stored.
-        LimitError: a point does not fit into memory, or the processes that executed it were killed;
-            completed runs are stored.
+        LimitError: a point does not fit into memory, a process cannot be started, or the processes
+            that executed a point were killed; completed runs are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
@@ -252,7 +254,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Stores runs of an experiment while this process holds the experiment's lock."""
+    """A writer of an experiment's runs, used while this process holds the experiment's lock."""
 
     engine: Engine
     lock: Lock
@@ -319,8 +321,8 @@ def _save(session: Session, experiment: int, point: Point, execution: Execution,
     return repository.save_run(session, experiment, run, execution.profile)
 
 
-#: The results of a run that are compared with the results of its repetition, in the order in which
-#: they are listed.
+#: The results that are compared when a stored run is repeated, in the order in which they are
+#: listed.
 REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The stored step profile of a run: for each step number, the values of `PROFILE_COLUMNS`.
@@ -333,7 +335,7 @@ _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 @dataclass(frozen=True)
 class Repetition:
-    """A stored run, and the comparison of its results with the results of its repetition.
+    """A stored run, and a comparison of the stored results with the results of a new execution.
 
     Attributes:
         run: the stored run.
@@ -381,7 +383,8 @@ def reproduce(
         NotFoundError: no such experiment or run is stored.
         InputError: ``jobs`` is less than 1, or several processes are requested but a plug-in is
             defined in a script.
-        LimitError: a point does not fit into memory, or the processes that executed it were killed.
+        LimitError: a point does not fit into memory, a process cannot be started, or the processes
+            that executed a point were killed.
     """
     with open_session(engine) as session:
         if name.isdecimal():

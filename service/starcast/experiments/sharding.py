@@ -62,8 +62,8 @@ def run_shard(
     Raises:
         InputError: the name is invalid, ``jobs`` is less than 1, several processes are requested
             but a plug-in is defined in a script, or the file cannot be written.
-        LimitError: a point does not fit into memory, or the processes that executed it were killed;
-            no file is written.
+        LimitError: a point does not fit into memory, a process cannot be started, or the processes
+            that executed a point were killed; no file is written.
     """
     description: dict[str, Any] = {"name": check_name(name), "grid": design.as_json()}
     networks = NetworkRecord.of_topologies(point.topology for point in design.points())

@@ -37,7 +37,7 @@ class Built(NamedTuple):
     Attributes:
         graph: the artifact as nodes and relationships of Neo4j.
         save: function that saves the artifact to PostgreSQL.
-        artifact: its `Artifact`, with the numbers of nodes and relationships in ``graph``.
+        artifact: the `Artifact`, with the numbers of nodes and relationships in ``graph``.
     """
 
     graph: GraphArtifact
@@ -220,7 +220,7 @@ def verify_schedule(built: Schedule) -> Simulation:
 
 
 def topology_artifact(topology: Topology) -> Artifact:
-    """Return the artifact of a topology: its nodes, and its undirected links as relationships."""
+    """Return the artifact of a topology; its rows are the nodes and the undirected links."""
     plugins = describe_used(topology)
     return Artifact("topology", topology.spec, *_size(topology), plugins, lambda: topology)
 

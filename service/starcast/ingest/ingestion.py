@@ -101,8 +101,8 @@ def ingest(
 
     Raises:
         BusyError: another process is changing the stores.
-        UnavailableError: a server stopped, or the graph belongs to another database or program;
-            artifacts that are already complete are kept.
+        UnavailableError: a server stopped, or the graph belongs to another database or program, or
+            to another version of starcast; artifacts that are already complete are kept.
         RejectedError: a verification failed, and the artifact is not stored, but artifacts that are
             already complete are kept; or a user's forest has the id of a stored forest with
             different trees, and nothing was written.

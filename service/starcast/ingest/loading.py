@@ -68,7 +68,7 @@ def ignore_stage(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A newly stored artifact, with its numbers of nodes and relationships and its load time."""
+    """A newly stored artifact, with the numbers of nodes and relationships and the load time."""
 
     kind: str
     id: str
@@ -336,7 +336,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
-    # PostgreSQL records the artifact as failed or not at all, so a node in the graph is a remnant.
+    # The artifact is not complete in PostgreSQL, so a node in the graph is a leftover.
     return in_graph is not None
 
 

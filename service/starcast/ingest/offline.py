@@ -175,8 +175,9 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: new artifacts, already built and saved to PostgreSQL.
-        accept: function that returns a context, in which the old store is replaced. The context
-            first records the change in PostgreSQL, and after an error undoes the change.
+        accept: function that returns a context manager. The old store is replaced within this
+            context, which first records the change in PostgreSQL, and undoes this change after an
+            error.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after the stage ``written``, and after each later stage.

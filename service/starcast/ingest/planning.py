@@ -153,7 +153,8 @@ def parse_request(
             stored under the name of its `Forest.construction`.
 
     Raises:
-        InputError: a name, the root or a number is invalid, or a forest is on another topology.
+        InputError: a name, the root or a number is invalid, a forest is on another topology, or two
+            forests have the same id.
         RejectedError: a forest is named after a construction that builds different trees.
 
     Example:
@@ -508,7 +509,8 @@ def choose_deletion(
 def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
     """Return whether an import is used instead of Bolt.
 
-    An import is used if it is requested or, with the method ``auto``, if it is possible and better.
+    An import is used if the user requests the method ``import``. With the method ``auto``, an
+    import is used if it is possible and better.
 
     Raises:
         InputError: an import is requested, but Neo4j is not the embedded server.

@@ -57,16 +57,18 @@ def rebuild(
         stores: both stores, open.
         ids: ids of the artifacts to rebuild (default: all artifacts). All artifacts that depend on
             these artifacts are rebuilt too. Topologies and forests on which they depend are rebuilt
-            if Neo4j lacks them.
+            if they are missing or incomplete in a store.
         method: the load method; ``auto`` lets `choose_method` choose the faster method.
         reporter: receives progress messages.
         discard_foreign: delete data of other programs that cannot be kept.
         wait: wait for other processes instead of raising BusyError.
-        replace: first empty the graph, even if it belongs to another database.
+        replace: first empty the graph, even if it belongs to another database, then rebuild all
+            artifacts; ``ids`` is ignored.
 
     Raises:
         NotFoundError: a given id is not the id of a stored artifact.
-        OwnershipError: the graph belongs to another PostgreSQL database or program.
+        OwnershipError: the graph belongs to another PostgreSQL database or program, or has a newer
+            schema.
         RejectedError: data of other programs would be deleted and ``discard_foreign`` is False, a
             verification failed, or a given artifact is incomplete and must be ingested again.
         PluginMissingError: a plug-in that defines an artifact is not loaded.
@@ -90,8 +92,8 @@ def rebuild(
         artifacts, others = _choose_artifacts(locked, ids)
         loader = choose_loader(choose_method, locked, method, artifacts, others, listener)
         if not artifacts:
-            # There is nothing to import, but a graph with an older schema must be cleaned over
-            # Bolt.
+            # An import needs at least one artifact. A graph with an older schema is therefore
+            # emptied over Bolt.
             loader = BoltLoader(locked, listener, loader.reason)
         kept, lost = audit.describe_losses(locked.graph, loader.replaced_topologies(artifacts))
         if kept:
@@ -127,7 +129,8 @@ def _take_over(stores: Stores) -> bool:
         True if the graph belongs to this database but has an older schema.
 
     Raises:
-        OwnershipError: the graph does not belong to this database, or its owner is unknown.
+        OwnershipError: the graph belongs to another database or program, its owner is unknown, or
+            its schema is newer.
     """
     identity = str(stores.id)
     try:
@@ -229,12 +232,13 @@ def restore(
     Raises:
         BusyError: another process is writing to the stores; nothing was changed.
         InputError: the file is not a complete backup; nothing was changed.
-        RejectedError: a store is not empty, and nothing was changed; or the restored rows differ
-            from the backup, and the store has its previous content.
+        RejectedError: a store is not empty and ``replace`` is False, PostgreSQL's tables belong to
+            another program, or a schema is not supported; nothing was changed. Or the restored rows
+            differ from the backup; the store has its previous content.
         PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
             defines an artifact is not loaded.
-        UnavailableError: a server is not available. If the rows were already restored, the message
-            states this.
+        UnavailableError: a server is not available, or the graph belongs to another program. If the
+            rows were already restored, the message states this.
     """
     # The file is read in full before a server is contacted, so a damaged file changes nothing.
     dumped_by = backup.read_manifest(file).dumped_by
@@ -266,7 +270,7 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
     """Check that Neo4j can be reached, and that it can be used for the restored artifacts.
 
     Raises:
-        OwnershipError: the graph belongs to another program.
+        OwnershipError: the graph belongs to another program, or has another schema version.
         RejectedError: the graph contains artifacts, and ``replace`` is False.
     """
     with Graph.open(graph_address(settings)) as graph:

@@ -244,7 +244,8 @@ def verify(
 
     Raises:
         NotFoundError: a given id is not the id of a stored artifact.
-        OwnershipError: the graph belongs to another program, or has an older schema.
+        OwnershipError: the graph has an older schema; or it has no artifacts, and belongs to
+            another program or a newer starcast.
     """
     listener = reporter or Silent()
     # A lock would make ingests wait. Instead, PostgreSQL's records are read before and after the
@@ -275,10 +276,11 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph with artifacts is taken to be starcast's even if its node :Store is missing or changed.
+    A graph with artifacts is accepted even if its node :Store is missing or has a newer schema.
 
     Raises:
-        OwnershipError: the graph belongs to another program, or has an older schema.
+        OwnershipError: the graph has an older schema; or it has no artifacts, and belongs to
+            another program or a newer starcast.
     """
     try:
         return audit.find_owner(stores.graph) is None

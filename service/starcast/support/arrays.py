@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 #: A boolean mask, which is True for the selected entries of another array.
 Mask = NDArray[np.bool_]
 
-#: Maximum size of an array in bytes, enough for all trees on S11, or one tree on S12.
+#: Maximum size of an array in bytes. A forest with ten trees on S11, or one tree on S12, fits.
 MAX_ARRAY = 500 * MB
 #: Maximum size of an array header, in bytes.
 _HEADER = 2**16
@@ -52,7 +52,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 class ArrayArchive:
     """The arrays of an npz archive.
 
-    Reading an array fails if its size differs from the size that its header states.
+    An array cannot be read if the size of the data differs from the size in the npy header.
 
     Args:
         archive: the open zip archive, whose members are npy files.
@@ -81,8 +81,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array, after checking the array's size against them.
 
         Raises:
-            ValueError: the array is missing or encrypted, has an unsupported format, contains
-                pickled objects, or does not have the size that its header states.
+            ValueError: the array is missing or encrypted, has an unsupported format or compression,
+                contains pickled objects, or does not have the size that its header states.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:

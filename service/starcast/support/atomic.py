@@ -33,7 +33,7 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
         OSError: the file cannot be written.
     """
     temporary = _temporary_path(path)
-    # `tempfile` would ignore the umask.
+    # The module `tempfile` is not used, because it ignores the umask.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -97,7 +97,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replace_file(path: Path) -> Iterator[BinaryIO]:
-    """Replace a file like `atomic_replace`; keep the mode of an existing file."""
+    """Replace a file as `atomic_replace` does, but keep the mode of an existing file."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     with atomic_replace(path, 0o666 if mode is None else mode) as file:
         if mode is not None:
@@ -114,7 +114,8 @@ def _open_stream(path: Path) -> BinaryIO | None:
     for number in (1, 2):
         with suppress(OSError):
             if os.path.samestat(status, os.fstat(number)):
-                # Opening the file by its path would overwrite it from its beginning.
+                # The stream is duplicated, because opening its file by path would overwrite the
+                # file from the beginning.
                 return os.fdopen(os.dup(number), "wb")
     return None if stat.S_ISREG(status.st_mode) else path.open("wb")
 

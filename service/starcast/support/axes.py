@@ -41,7 +41,7 @@ _NUMBER = re.compile(
 )
 _MANY_DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
-#: Maximum length of a value in a message.
+#: Maximum number of characters of a value that a message quotes.
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
@@ -80,7 +80,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["an integer", *words])
-    # `read_number` would reject such a large number as malformed.
+    # For a number with so many digits, `read_number` would report invalid syntax.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="use at most 10^30")
     try:
@@ -517,7 +517,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that an experiment point specifies; all other axes are derived from these axes.
+#: The axes that an experiment point specifies. The values on all other axes follow from them.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,

@@ -35,7 +35,8 @@ PATIENCE = 10
 LOST_PATIENCE = 60.0
 _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
-#: A Dask server first sends the length of its greeting, which is always below `_MAX_GREETING`.
+#: Format of the first bytes from a Dask server: the length of its greeting, which is always below
+#: `_MAX_GREETING`.
 _LENGTH = struct.Struct("Q")
 _MAX_GREETING = 2**20
 #: The versions of the software on which results depend, by name.
@@ -219,7 +220,7 @@ def _open_client(address: str) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
     try:
-        # A default client would also receive the caller's own Dask computations.
+        # Otherwise, Dask would also send the calling program's own computations to this cluster.
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
         raise _no_scheduler(address) from None

@@ -1,8 +1,8 @@
 """The errors of starcast, grouped by what the user can do about them.
 
-Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the command's exit code. Messages may quote any user input,
-because this module escapes unprintable characters in messages, and shortens long input.
+Every error has a ``message``, which states the problem in one sentence, and a ``hint``, which says
+what to do. The class of an error determines the command's exit code. Messages may quote any user
+input, because this module escapes unprintable characters in messages, and shortens long input.
 """
 
 import errno
@@ -16,8 +16,8 @@ from starcast.support.text import did_you_mean
 
 #: Maximum number of characters in a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
-#: Maximum number of characters in a quoted string or a word of a message. In hints, these are not
-#: shortened, because hints contain commands to copy.
+#: Maximum number of characters in a quoted string or a word of a message. Quoted strings and words
+#: in hints are not shortened, because hints contain commands to copy.
 _MAX_ECHO = 160
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The unprintable characters that are allowed in multi-line text.
@@ -46,7 +46,7 @@ def escape(text: str, kept: str = "") -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return text, with ``...`` in place of its middle if it exceeds ``longest`` characters."""
+    """Return text; if it has more than ``longest`` characters, ``...`` replaces its middle."""
     if len(text) <= longest:
         return text
     tail = longest // 5

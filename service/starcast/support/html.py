@@ -58,7 +58,7 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def inline_files(page: str, data: str = "") -> str:
-    """Return a page that contains its style sheet and its scripts instead of links to them.
+    """Return a page in which the style sheet and the scripts replace the links to these files.
 
     The page also has a security policy that allows no other styles and scripts.
 
@@ -104,7 +104,7 @@ def typeset(text: str) -> str:
         'n<sup>2</sup> links of S<sub>n-1</sub>, as `t_s`'
     """
     parts = text.split("`")
-    # Every second part is code, which is not changed.
+    # Text and code alternate; only the text is changed.
     parts[::2] = map(_typeset_formulas, parts[::2])
     return "`".join(parts)
 
@@ -156,7 +156,7 @@ def _show_unprintable(value: Any) -> Any:
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as text, with a count for repeated numbers: ``4, 8 (12 times), 3``."""
+    """Return a list of numbers as text in which repetitions are counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 

@@ -78,8 +78,8 @@ def import_library(module: str, command: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If the missing module is a dependency of the package, the package is installed, and
-        # installing it again would not help.
+        # If only a dependency of the package is missing, the package itself is installed, so advice
+        # to install the package would not help.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

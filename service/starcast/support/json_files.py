@@ -32,7 +32,8 @@ Moment = Annotated[
 #: A tuple whose values have one type. Validation stops at the first invalid value, because a long
 #: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object, because pydantic would create an error per unknown key.
+#: Maximum number of keys in a JSON object. Without a limit, pydantic would create an error for each
+#: of any number of unknown keys.
 MAX_KEYS = 64
 
 
@@ -86,9 +87,10 @@ _MESSAGES = {
 
 #: Maximum memory in bytes for the Python objects of a JSON document.
 _JSON_MEMORY = 400 * MB
-#: Memory of the Python objects in a JSON document, in bytes per occurrence of a character. A brace
-#: or bracket counts as the minimum size of an object or array. Each of the two quotes of a string
-#: counts as 32 bytes. A comma counts as 40 bytes: 32 for a number and 8 for its entry in an array.
+#: Bytes by which each occurrence of a character in a JSON document increases the estimated memory
+#: of the Python objects. An opening brace or bracket adds the minimum size of an object or array.
+#: Each of the two quotes around a string adds 32 bytes. A comma adds 40 bytes: 32 for a number and
+#: 8 for an entry in an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
@@ -101,8 +103,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "the text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes, in bytes, of the part that is parsed to read one value. The next larger size is tried only
-#: if the value does not end within the part, which is rare.
+#: Numbers of bytes that are parsed to read one value, tried in this order. A larger number is
+#: needed only for a longer value, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -110,8 +112,8 @@ def parse_json(data: bytes, source: object) -> Any:
     """Parse a JSON text, and return its value; `decode_text` describes the allowed encodings.
 
     Raises:
-        ValueError: the text is not JSON, is nested too deeply, or contains NaN, an infinite number,
-            the character NUL or an unpaired surrogate.
+        ValueError: the text is not JSON in an allowed encoding, is nested too deeply, or contains
+            NaN, an infinite number, the character NUL or an unpaired surrogate.
         LimitError: the Python objects would take too much memory.
     """
     text = decode_text(data)
@@ -159,9 +161,9 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 class JsonCursor:
-    """A reading position in a JSON document, whose values are read one by one.
+    """A position in a JSON document, from which values are read one by one.
 
-    A long list therefore needs only memory for the JSON text and for one value.
+    Reading a long list therefore needs memory only for the JSON text and for a single value.
 
     Args:
         data: the JSON document in UTF-8.

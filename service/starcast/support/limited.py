@@ -233,7 +233,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A file that refuses large reads, so that `zipfile` cannot read a huge archive directory."""
+    """A wrapped file that refuses large reads, so that `zipfile` cannot read a huge directory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -115,7 +115,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the log file and level of this process, for its workers; None if it writes no log."""
+    """Return the log file and level to pass to workers; None if this process writes no log."""
     return _target
 
 

@@ -52,7 +52,8 @@ Result = TypeVar("Result")
 MEMORY_PATIENCE = 60.0
 #: Maximum duration of a single wait for results, in seconds. If a signal arrives just before a
 #: wait, Python handles it only when the wait ends. So without this limit, Ctrl-C might have no
-#: effect until a result arrives. Moreover, the number of workers of a remote executor may change.
+#: effect until a result arrives. During a wait, the number of workers of a remote executor may also
+#: change.
 _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
@@ -145,7 +146,7 @@ def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
 
 @dataclass(frozen=True)
 class Workload(Generic[Item, Result]):
-    """A function to apply to items, and the memory that it needs.
+    """A function to apply to items, and functions that estimate and check the memory for an item.
 
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
@@ -177,7 +178,7 @@ def run_parallel(
 
     Args:
         items: the arguments of the function, one per task.
-        workload: the function, and the memory that it needs. With an executor on this machine, an
+        workload: the function, and the estimate of its memory. With an executor on this machine, an
             item starts when this machine has enough free memory. With an executor that has the
             attribute ``is_remote``, every worker checks its own memory.
         executor: runs the tasks; its attribute ``slots`` is the maximum number of tasks at a time.
@@ -224,9 +225,9 @@ class _Run(Generic[Item, Result]):
         """Run the tasks of all items; yield each item with its result as soon as it is ready."""
         yield from self._work(waiting)
         if self._is_remote and self._killed:
-            # Dask also gives up tasks that were only queued on killed workers. So all tasks that
-            # Dask gave up run once more, one at a time. This shows which tasks really kill a
-            # worker.
+            # Dask also gives up tasks that were still waiting in the queue of a killed worker. So
+            # every task that Dask gave up runs once more, one at a time. Only tasks that kill a
+            # worker themselves are then given up again.
             suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
@@ -270,7 +271,7 @@ class _Run(Generic[Item, Result]):
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
-        """Wait briefly; yield new results with their items, then raise the first new error."""
+        """Wait briefly, yield new results with their items, and then raise the first new error."""
         done, _ = wait(self.running, timeout=_PAUSE, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
         for future in [future for future in self.running if future in done]:
@@ -374,9 +375,9 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
 class ProcessExecutor(ThreadPoolExecutor):
     """An executor whose tasks run again if their worker process is killed.
 
-    Every thread of the executor has its own process, which starts when the thread receives its
-    first task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its
-    future raises a `WorkerKilledError`. All other tasks are unaffected.
+    Every thread of the executor has a worker process, which starts with the first task of the
+    thread and ends when `kill` is called. A task runs again up to `RERUNS` times; then its future
+    raises a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
         workers: the maximum number of processes.

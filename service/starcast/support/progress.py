@@ -27,10 +27,10 @@ LATE = 1.0
 
 
 class Task(Protocol):
-    """A part of an operation whose progress is reported as an amount of a known total."""
+    """A part of an operation, whose progress is reported in units of work up to a known total."""
 
     def advance(self, amount: int = 1) -> None:
-        """Report that a further amount of the work is done."""
+        """Report that ``amount`` more units are done."""
 
 
 @runtime_checkable
@@ -101,7 +101,7 @@ class _LateTask:
 
 @contextmanager
 def computing(text: str, total: int, unit: str) -> Iterator[Task]:
-    """Begin a task; the current reporter shows it only if it takes longer than `LATE` seconds."""
+    """Begin a task that the current reporter shows only if it takes longer than `LATE` seconds."""
     with ExitStack() as stack:
         yield _LateTask(lambda: stack.enter_context(current_reporter().task(text, total, unit)))
 

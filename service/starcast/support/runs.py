@@ -77,7 +77,7 @@ class Run(Parameters):
     __hash__ = object.__hash__
 
     def __post_init__(self) -> None:
-        # Faults that are read from JSON, the database or a file are a list.
+        # Faults that are read from JSON, the database or a file are a list, not a tuple.
         object.__setattr__(self, "faults", tuple(self.faults))
 
 

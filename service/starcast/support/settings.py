@@ -225,7 +225,7 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     Returns:
         For each unknown name, the most similar name that starcast knows, or None.
     """
-    # Unlike the names of settings, these two names must be in capitals.
+    # These two variables must be in capitals; the variables of settings may be in lower case.
     others = {CONFIG, DEBUG}
     settings = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     nonempty = sorted(name for name, value in environment.items() if value)

@@ -3,7 +3,8 @@
 A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
 task, beginning with the i-th, and writes the results to a file. `merge_shards` reads the files of
 all shards. The files are accepted only if together they contain each result of one job exactly
-once, and if all results were computed by the same version of the code that merges the files.
+once, and if the code that computed the results has the same version as the code that merges the
+files.
 """
 
 import gzip
@@ -221,7 +222,7 @@ def merge_shards(
 def _convert(file: Path, kind: type[ResultModel], value: object, name: str) -> ResultModel:
     """Convert a JSON value of a shard file to a pydantic model.
 
-    Error messages call the value ``name``.
+    The argument ``name`` is the name of the value in error messages.
     """
     try:
         return kind.model_validate(value)

@@ -194,9 +194,10 @@ class Table:
         return "\n\n".join(tables)
 
     def latex_parts(self) -> list[Row]:
-        """Return, for each LaTeX table, the arguments of `booktabs` by name.
+        """Return one dictionary per LaTeX table, with the arguments for `booktabs` by name.
 
-        The argument ``rows`` has one dictionary per table row. Subclasses may override this method.
+        The value of ``rows`` is a list with one dictionary per table row. Subclasses may override
+        this method.
         """
         return [{"columns": self.columns, "rows": self.rows, "spare": self.spare}]
 
@@ -314,7 +315,7 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     # polars would replace numbers in a column of text by nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
-    # polars would replace these integers by nulls too.
+    # polars would also replace integers of more than 128 bits by nulls.
     elif any(isinstance(value, int) and abs(value) >= _POLARS_BOUND for value in plain):
         plain = [float(value) if isinstance(value, int) else value for value in plain]
     return polars.Series(name, plain, strict=False)

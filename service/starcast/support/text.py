@@ -50,7 +50,7 @@ def as_sentence(text: str) -> str:
 
 
 def add_flags(hint: str, flags: str) -> str:
-    """Add flags to the starcast commands in a hint: ``run 'starcast --home ./lab up'``."""
+    """Insert flags into the starcast commands in a hint, as in ``starcast --home ./lab up``."""
     return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
 
 
@@ -132,9 +132,9 @@ _WHOLE = 999.5
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return the value of a table cell as a string.
 
-    Floats of at least 999.5 are rounded to integers, smaller floats to three significant digits.
-    The items of a list are separated by spaces. None becomes an empty string, True becomes "yes",
-    and False becomes "no".
+    Floats with an absolute value of at least 999.5 are rounded to integers, all others to three
+    significant digits. The items of a list are separated by spaces. None becomes an empty string,
+    True becomes "yes", and False becomes "no".
 
     Args:
         exact: whether to write floats with 15 significant digits, for machine-readable output.

@@ -164,7 +164,7 @@ LABEL = r"[A-Za-z0-9_.]{1,40}"
 LABEL_CHARACTERS = "1 to 40 ASCII letters, digits, and the characters _ ."
 #: The string that replaces the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
-#: The pattern of construction and algorithm names, with any arguments, in both stores.
+#: The pattern of a construction or algorithm in both stores: a name, and arguments if it has any.
 STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
 #: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
@@ -241,14 +241,14 @@ def parse_construction(text: str, given: Arguments) -> tuple[str, dict[str, Argu
     """Parse a construction; return its name and all arguments, including those in ``given``.
 
     Args:
-        text: the construction, as `parse_spec` reads it.
+        text: the construction: a name, or a name with arguments as in ``dimension-change(i=2)``.
         given: further arguments by name.
 
     Raises:
-        InputError: the text is not a construction, or an argument is given twice.
+        InputError: arguments in the text are malformed, or an argument is given twice.
     """
-    # A text without parentheses is not parsed, but taken as the name. If no construction has this
-    # name, the catalogue suggests a similar name.
+    # A text without parentheses is not checked here, because the catalogue suggests a similar name
+    # if no construction has this name.
     name, arguments = parse_spec(text) if "(" in text else (text, {})
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(

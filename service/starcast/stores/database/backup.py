@@ -152,14 +152,15 @@ def create(engine: Engine, file: Path) -> Manifest:
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with sessions.translated_errors(engine.url), snapshots.connect() as connection:
         if tables is not None:
-            # LOCK waits for the end of a restore without taking the snapshot. An earlier snapshot
-            # would not contain the restored rows.
+            # LOCK waits until no other process is restoring a backup, and takes no snapshot. A
+            # snapshot taken before the wait would not contain the restored rows.
             execute_sql(connection, sql.SQL("lock table {} in access share mode").format(tables))
         return _write(connection, file)
 
 
 def _write(connection: Connection, file: Path) -> Manifest:
-    # Members are not compressed, since a compressed member could expand a thousandfold when read.
+    # Members are not compressed, because `read_manifest` refuses compressed members, which could
+    # expand a thousandfold.
     with atomic_write(file) as output, zipfile.ZipFile(output, "w") as archive:
         manifest = _describe(connection)
         for name in manifest.tables:
@@ -183,7 +184,7 @@ def read_manifest(file: Path) -> Manifest:
     """Return the manifest of a backup after checking that the file is complete.
 
     Raises:
-        InputError: the file is missing, is not a backup, or is incomplete.
+        InputError: the file cannot be read, is not a backup, or is incomplete or damaged.
     """
     with _open(file) as archive:
         manifest = _manifest(archive, file)
@@ -220,7 +221,8 @@ def restore(
         InputError: the file is not a complete backup, or ``keep`` cannot be written.
         RejectedError: the store is not empty and ``keep`` is None; the store belongs to another
             program; this version of starcast does not support the schema of the store or of the
-            backup; or the restored tables differ from the backup.
+            backup; objects of another program prevent the restore; or the restored tables differ
+            from the backup.
         BusyError: another process is using or migrating the tables.
         UnavailableError: the server failed.
     """
@@ -319,7 +321,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the sorted names of the columns of a table, without the generated columns.
+    """Return the names of the columns of a table, sorted, without generated columns.
 
     A backup contains exactly these columns.
     """
@@ -350,7 +352,7 @@ def _read_member(archive: zipfile.ZipFile, table: str) -> DumpedRows:
 
 
 def _verify(connection: Connection, manifest: Manifest) -> None:
-    """Check that all tables have the row counts and checksums of a backup's manifest."""
+    """Check that the row counts and checksums of all tables match a backup's manifest."""
     restored = _describe(connection)
     different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
@@ -395,11 +397,12 @@ def _describe(connection: Connection) -> Manifest:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return a table's row count and its checksum, which is the sum of the hashes of its rows.
+    """Return the number of rows and the checksum (the sum of the row hashes) of a table.
 
     The checksum does not depend on the order of the rows.
     """
-    # A bytea is hashed first, because its text is twice as long as its bytes.
+    # Values of type bytea are hashed before the row is hashed, because their text form is twice as
+    # long as the values themselves.
     values = [
         sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))
         for column in connection.execute(_COLUMNS, {"table": table})

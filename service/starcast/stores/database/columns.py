@@ -172,8 +172,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column with the value of an `Exact` column as a double.
 
-    The expression is written in the form in which PostgreSQL prints it, because alembic compares it
-    with PostgreSQL's expression as a string.
+    The expression is written exactly as PostgreSQL prints it, because alembic compares the two
+    expressions as strings.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"

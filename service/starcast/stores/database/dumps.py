@@ -48,8 +48,8 @@ def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]
         tables: the names of the tables in the backup's manifest.
 
     Raises:
-        InputError: the dump lacks the rows of a table, contains objects of another kind or schema,
-            or cannot be read.
+        InputError: the dump lacks the rows of a given table, contains the rows of another table or
+            an object of an unexpected kind or schema, or cannot be read.
         UnavailableError: pg_restore has stopped producing output.
     """
     listing = b"".join(_run(decoder, "--list", dump))

@@ -394,7 +394,7 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
-        # A message about a view does not contain the view's name, but the detail does.
+        # If a view prevents the migration, only the detail of PostgreSQL's error names the view.
         detail = error.orig.diag.message_detail if isinstance(error.orig, psycopg.Error) else None
         raise RejectedError(
             f"the tables cannot be migrated: {first_line(error)}"
@@ -408,7 +408,7 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
     from alembic.config import Config  # noqa: PLC0415 - see the module's docstring
 
     config = Config()
-    # Alembic's configuration interpolates %, which a path may contain.
+    # In alembic's configuration, % has a special meaning, but a path may contain the character.
     config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
     config.attributes |= {"connection": connection, "writer": writer}
     return config
@@ -481,8 +481,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # True grants write access. The reader gets no write access, even if the settings name the
-    # reader's role as the writer.
+    # For each role, whether it gets write access. The entry for the reader's role overrides an
+    # entry for the same role as ``writer``, so the reader never gets write access.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])

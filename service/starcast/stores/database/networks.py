@@ -51,7 +51,7 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
-    """Check that a stored network, given by its digest and links, equals the given network."""
+    """Check that a network equals the stored network with the given digest and links."""
     if sha256 != network.sha256:
         raise RejectedError(
             f"another network with the spec '{network.spec}' is stored",

@@ -45,8 +45,8 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
         records: records, each with its verification state.
 
     Raises:
-        RejectedError: a record is invalid, or another network with the same spec is stored; nothing
-            is stored.
+        RejectedError: a record is invalid, or its network differs from the stored network with the
+            same spec; nothing is stored.
         InputError: a stored record was edited manually and cannot be read.
         BusyError: another process has been storing records for ten minutes.
     """

@@ -172,7 +172,7 @@ def load_run(session: Session, number: int) -> Run:
 
 
 def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ()) -> Run:
-    """Store a run with its costs and its step profile; a failed run has neither.
+    """Store a run with its costs and step profile; a failed run has no costs and no profile.
 
     Args:
         session: an open session; nothing is committed.
@@ -259,8 +259,8 @@ def list_newest(session: Session, count: int) -> dict[str, list[tuple[str, datet
         count: the maximum number per kind.
 
     Returns:
-        A dict with the keys ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``. A
-        value is a list of pairs of a name or id and a time, newest first.
+        A dict with the keys ``experiment``, ``claim``, ``topology``, ``forest`` and ``schedule``.
+        Each value is a list of pairs (name or id, time), newest first.
     """
     loaded, verdict, run = models.Materialization, models.ClaimVerdict, models.ClaimRun
     queries: dict[str, Select[str, datetime]] = {

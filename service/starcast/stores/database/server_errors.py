@@ -37,8 +37,9 @@ _LOGIN_HINT = (
     "of the embedded PostgreSQL again"
 )
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
-#: The text that psycopg and libpq put before the reason for a failed connection. Before a server's
-#: message, it ends with the severity (in the server's language), a colon and two spaces.
+#: The text that psycopg and libpq put before the reason for a failed connection. If the reason is a
+#: message from the server, this text ends with the severity (in the server's language), a colon and
+#: two spaces.
 _ADDRESS = re.compile(
     r"(connection (failed|is bad): )?"
     r"(connection to server (at \".*?\"( \(.*?\))?, port \d+|on socket \".*?\") failed: )?"

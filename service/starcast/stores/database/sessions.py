@@ -142,7 +142,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Run an exchange of messages with the server, and probe a server that is silent."""
+        """Run an exchange of messages with the server; probe the server if it is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
@@ -180,7 +180,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses the connection because it already has too many still answers.
+        # A server that refuses further connections, because it has too many, has answered.
         except psycopg.OperationalError as error:
             return read_reason(error)[0] == TOO_MANY_CONNECTIONS
         return True
@@ -221,7 +221,7 @@ def _set_up_transaction(connection: Connection) -> None:
 
     The connection's execution option `_READING` requests a read-only transaction.
     """
-    # All settings are sent as one statement without parameters, as in `migrations.declare`.
+    # All settings are sent at once, which PostgreSQL allows only without parameters.
     is_reading = connection.get_execution_options().get(_READING, False)
     settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
     connection.exec_driver_sql(settings, execution_options={"no_parameters": True})
@@ -258,12 +258,12 @@ def read_only(engine: Engine) -> Engine:
 
 
 def holds_store(engine: Engine) -> bool:
-    """Return whether the engine was yielded by `lock_store`, which means that it has the lock."""
+    """Return whether the engine comes from `lock_store` and therefore holds the store's lock."""
     return engine.get_execution_options().get(_HELD) is not None
 
 
 def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
-    """Check that an engine yielded by `lock_store` still holds the lock; ignore other engines.
+    """Check that an engine from `lock_store` still holds the lock; accept any other engine.
 
     Raises:
         UnavailableError: the connection that held the lock was lost.
@@ -292,8 +292,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: ``wait`` is False, and another process is restoring the store or, if
-            ``exclusive`` is True, writing to it.
+        BusyError: ``wait`` is False, and another process is replacing the store or waiting to do
+            so; or ``exclusive`` is True, and another process is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -409,7 +409,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Return a description of the tasks of other processes that hold this lock or wait for it."""
+    """Describe what the other processes are doing that hold this lock or wait for it."""
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
@@ -435,7 +435,7 @@ def wait_for_lock(
         shared: acquire the lock in shared mode.
 
     Raises:
-        BusyError: ``busy``, because another transaction holds the lock.
+        BusyError: the lock was not acquired in time; the argument ``busy`` is raised.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     if not seconds:

@@ -25,7 +25,7 @@ _ROW_MEMORY = 2_000
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
-#: Length in bytes of the header before each part of an answer, which needs no memory of its own.
+#: Length in bytes of the header before each part of an answer. Headers are not counted as memory.
 _HEADER = 2
 #: Seconds that the server has, after the time limit, to stop a statement. The server's parser
 #: ignores the time limit; if the parser's stack overflows, the server never answers.

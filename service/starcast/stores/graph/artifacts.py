@@ -443,8 +443,8 @@ class GraphArtifact:
             the artifact is itself a topology.
         blocks: function that returns a new iterator over the relationships, in blocks.
         rows_at: function that returns the relationships at nodes with the given ranks.
-        parent: relationship type, label and id of the artifact to which this artifact's node is
-            connected; None for a topology, and for a schedule without a forest.
+        parent: the artifact on which this artifact depends, as relationship type, label and id;
+            None for a topology, and for a schedule without a forest.
     """
 
     label: Label

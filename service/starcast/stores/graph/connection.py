@@ -89,7 +89,7 @@ class QueryResult:
 
 
 class Graph:
-    """A connection to a Neo4j database. Use it as a context manager, or `close` it.
+    """A connection to a Neo4j database. Use a ``with`` statement, or call `close` at the end.
 
     Attributes:
         driver: the official driver.
@@ -300,8 +300,8 @@ class Graph:
         """Translate driver errors into starcast errors.
 
         Raises:
-            UnavailableError: the server is not running, closed the connection, rejects the login
-                or lacks the database.
+            UnavailableError: the server is not running, closed the connection, rejects the login,
+                lacks the database, does not accept writes or failed.
             LimitError: time, memory or disk space is exhausted.
             InputError: the statement is invalid, or writes in a read transaction; or the URI is
                 malformed.

@@ -161,7 +161,7 @@ def _sums(element: Element, first: str) -> str:
     allowed = str(len(tests))
     for each in element.properties:
         if not each.always:
-            # The test is also true if the element lacks the property.
+            # In Cypher, ``IS ::`` is also true for a property that the element lacks.
             tests.append(f"{variable}.{each.name} IS :: {each.type}")
             allowed += f" + toInteger({variable}.{each.name} IS NOT NULL)"
     tests.append(f"size(keys({variable})) = {allowed}")
@@ -179,7 +179,7 @@ def _sums(element: Element, first: str) -> str:
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node in the graph, with relationship type and id of each parent artifact."""
+    """An artifact's node in the graph, with the relationship type and id for each parent."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]
@@ -188,7 +188,7 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of all artifacts, or of the artifacts with the given id.
+    """Return the Topology, Forest and Schedule nodes with the given id (default: all).
 
     The keys are pairs of kind and id. The values are lists, because an artifact may have several
     nodes in a manually edited graph. A missing id is returned as the empty string.

@@ -106,8 +106,8 @@ class Element(ABC):
         meaning: a description for the page docs/schema.md.
         properties: the properties, in the order of the columns of import files.
         indexed: for each index, the tuple of its properties.
-        artifact_property: the property with the id of the artifact (topology, forest or schedule)
-            that an element belongs to; None if it belongs to no artifact.
+        artifact_property: the property with the id of the topology, forest or schedule to which an
+            element belongs; None if the elements belong to no artifact.
     """
 
     name: str

@@ -287,8 +287,8 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance
     # The nodes of a page and their links together fill about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
-        # Deleting a node also deletes its links. On average, these are links / nodes of the
-        # topology.
+        # The links of a deleted node are deleted too: on average, the number of links in the
+        # topology divided by the number of nodes.
         advance(count + count * topology.links // topology.nodes)
         deleted += count
     return deleted
@@ -327,7 +327,7 @@ def clear(graph: Graph, batch: int) -> int:
 
 
 def _is_ours(label: Label) -> str:
-    """Return a Cypher condition that excludes other programs' nodes with an artifact's label."""
+    """Return a Cypher condition that excludes nodes of other programs with the same label."""
     return f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL"
 
 
@@ -383,7 +383,7 @@ def _repeat(
 ) -> int:
     """Repeat a Cypher statement until it deletes less than a full batch.
 
-    Return the number of deleted elements.
+    Return the total number of deleted elements.
 
     Args:
         graph: the database.
