@@ -45,8 +45,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         logarithms = [mpmath.log(value, 2) for value in values]
         difference = logarithms[-1] - logarithms[-2]
         exponent_of_n = difference / 128
-        # The exponent of n is a multiple of one half, so a measured value between -1/4 and 1/4
-        # comes from a power of log n.
+        # The exponent of n is a multiple of one half. A measured value between -1/4 and 1/4 means
+        # the exponent 0: the quotient grows only by a power of log n.
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]

@@ -123,7 +123,7 @@ def _is_set(name: str) -> bool:
     """
     from starcast.support.installation import config_file
 
-    # The names of variables may be in lower case, as in `Settings`.
+    # `Settings` also accepts names of variables in lower case.
     variable = f"STARCAST_{name.upper()}"
     if any(value and key.upper() == variable for key, value in os.environ.items()):
         return True

@@ -185,7 +185,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
-    """Return whether a table fits on the terminal, or in 1,000 characters if stdout is a file."""
+    """Return whether a table fits on the terminal, or in 1,000 characters without a terminal."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 

@@ -46,7 +46,7 @@ from starcast.web.workers import P, Result, Workers
 
 #: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Maximum numbers of characters of a page in the search index, and in a search result.
+#: Maximum number of a page's characters in the search index, and in a search result.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -116,7 +116,7 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names the missing paper packs of stored verdicts, or ""."""
+        """Return a sentence that names the packs with verdicts that are not loaded; "" for none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
@@ -266,9 +266,9 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the path of the site's file for a URL path, with the fragment of an explorer page.
+        """Return the path of the site's file for a URL path; None if the page is not published.
 
-        Return None if the page is not published.
+        The path of an explorer page includes its fragment.
         """
         if url in self._pages or url in self._files:
             return file_of(url)

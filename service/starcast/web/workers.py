@@ -138,8 +138,8 @@ class _Worker:
             raise _stopping() from None
 
     def _result(self, future: Future[Any], seconds: float, late: StarcastError) -> Any:
-        # `future.result(seconds)` would raise the same error at the time limit as a function that
-        # raises a TimeoutError.
+        # `future.result(seconds)` is not used: a TimeoutError could come from the time limit or
+        # from the function.
         if not futures.wait([future], seconds).done:
             self.kill()
             raise late
