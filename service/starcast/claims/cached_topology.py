@@ -26,7 +26,7 @@ Object = TypeVar("Object")
 Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
-_ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
+_ALL_ROOTS = 24  # in topologies with at most this many nodes (as S4), every node is a sample root
 _SEED = 1997
 
 

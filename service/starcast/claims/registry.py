@@ -239,7 +239,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packet sizes of all steps, where a message has the size 1."""
+        """The sum over all steps of the size of the largest packet; a message has size 1."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:

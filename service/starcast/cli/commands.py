@@ -297,8 +297,8 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The command groups and single commands below the root, in the order of the help, with the
-#: functions that add them.
+#: The functions that add each command group or single command to the root command, by name. The
+#: help page lists the names in this order.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _terminal,
     "up": _servers,

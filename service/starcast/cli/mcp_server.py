@@ -54,7 +54,7 @@ _INSTRUCTIONS = (
     " `compare` and `topologies`. The tools never change stored data."
 )
 #: Parameters that accept file paths in Python. As a tool's argument, a value with a slash is
-#refused.
+#: refused.
 _NAMES = {"topology", "source", "construction", "algorithm"}
 _SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 

@@ -221,7 +221,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that, added to ``across``, make more runs in the same row comparable."""
+        """Return the axes that make further runs comparable if they are added to ``across``."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches

@@ -65,8 +65,8 @@ class Curve:
     Attributes:
         label: the name of the curve.
         runs: the runs; they may differ in the number of segments.
-        place: a text with the values by which this curve differs from others of the panel, on axes
-            in ``across``.
+        place: a text with the values on axes in ``across`` by which this curve differs from the
+            other curves of the panel.
     """
 
     label: str

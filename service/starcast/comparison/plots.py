@@ -60,7 +60,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # legend line, the length of the line sample in a legend, and the width of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: Height of a line of a title in inches, and maximum numbers of characters in a line.
+#: Height of a title line in inches; maximum number of characters in a line of a title or legend.
 _TITLE_LINE, _TITLE_CHARACTERS, _LEGEND_CHARACTERS = 0.14, 44, 45
 #: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
