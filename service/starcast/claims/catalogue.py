@@ -318,7 +318,7 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
     """Return the claims of a paper by id, without their checks.
 
     Raises:
-        InputError: the id, the sizes or the parts of a claim are invalid.
+        InputError: the id, the notation, the sizes or the parts of a claim are missing or invalid.
     """
     claims: dict[str, Claim] = {}
     for index, entry in enumerate(file.claims):

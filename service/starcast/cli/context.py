@@ -89,7 +89,8 @@ def load_plugins(ctx: typer.Context) -> None:
     Paper packs among them are checked. If the help or a completion is requested, nothing is loaded.
 
     Raises:
-        InputError: a plug-in cannot be imported, or one of its definitions is invalid.
+        InputError: a setting or a paper pack is invalid, a plug-in cannot be imported, or one of
+            its definitions is invalid.
     """
     from starcast.support.installation import is_declared
 

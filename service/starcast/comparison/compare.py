@@ -221,7 +221,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that make further runs comparable if they are added to ``across``."""
+        """Return the axes to add to ``across`` so that more runs in the same row are comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches

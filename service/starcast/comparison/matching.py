@@ -219,7 +219,7 @@ class _Pairing:
         partners: for each run of the baseline, a list of matching runs of the other side. If no run
             of the other side solves the same problem, the list contains one similar run that is not
             comparable. Such a run solves a problem that no baseline run solves, and is used for
-            only one baseline run. If no such run is left, the list contains only None.
+            only one baseline run. Without a matching or similar run, the list contains only None.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:

@@ -48,7 +48,7 @@ def load_sides(
         reporter: receives the number of missing runs of each experiment.
 
     Raises:
-        NotFoundError: there is no such experiment or run, or no run meets the conditions.
+        NotFoundError: there is no such experiment or run, or no run of a side meets the conditions.
     """
     sides = [load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):

@@ -41,7 +41,8 @@ class Column(NamedTuple):
     Attributes:
         name: the name of the column.
         meaning: a description of the column.
-        type: the declared type of the values, or None. Only columns of nodes must declare it.
+        type: the declared type of the values, or None. A type is required only for columns of
+            nodes.
     """
 
     name: str

@@ -90,7 +90,7 @@ class Service:
         Raises:
             InputError: no such network is stored.
             UnavailableError: PostgreSQL is not running.
-            BusyError: all connections are in use.
+            BusyError: all connections are in use, or too many requests are waiting.
         """
         spec = artifact_id.partition(":")[0]
         if not is_network_spec(spec):

@@ -362,7 +362,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files of a site to a temporary folder, which then replaces the site's folder.
 
     Raises:
-        InputError: the folder cannot be written, for lack of permission or disk space.
+        InputError: the folder cannot be written, for example for lack of disk space.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -177,7 +177,7 @@ class Workers(Pool[_Worker]):
             BusyError: no worker became idle in time, or too many requests are waiting.
             LimitError: the time limit was reached, or the worker was killed, perhaps because memory
                 ran out.
-            UnavailableError: the server is stopping.
+            UnavailableError: the server is stopping, or a worker process did not start in time.
         """
         # The time until the first worker has started does not count towards the time limit.
         is_starting = not self._was_ready.is_set()

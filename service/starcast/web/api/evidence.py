@@ -116,7 +116,7 @@ def stored_verdicts(service: Service) -> StoredVerdicts:
 
     The keys are claim ids. The verdict is None if the claim's pack has changed since the run.
 
-    For a published site, return the verdicts that were read or computed for its pages.
+    For a published site, the result has the verdicts that were read or computed for its pages.
     """
     return service.verdicts if service.published else read_verdicts(service)
 
