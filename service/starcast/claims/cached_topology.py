@@ -26,7 +26,7 @@ Object = TypeVar("Object")
 Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
-_ALL_ROOTS = 24  # in topologies with at most this many nodes (as S4), every node is a sample root
+_ALL_ROOTS = 24  # size of S4; in topologies of at most this size, every node is a sample root
 _SEED = 1997
 
 

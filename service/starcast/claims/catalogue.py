@@ -247,7 +247,7 @@ def claim_entries() -> dict[str, Claim]:
 
 
 def claims() -> dict[str, Claim]:
-    """Return every claim by id with its check, in the order of the papers.
+    """Return every claim by id, in the order of the papers; only conjunctions have no check.
 
     Raises:
         InputError: a pack that the user named is invalid; the message names the file and the line.

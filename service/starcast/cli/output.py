@@ -48,7 +48,7 @@ verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
-#: Options that the errors of all commands may name, although operations lack these parameters.
+#: Options that the errors of any command may mention, by parameter name.
 _GLOBAL_OPTIONS = {
     "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
     "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",

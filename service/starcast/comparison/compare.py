@@ -325,7 +325,7 @@ class Comparison:
     def _redundant(self) -> set[str]:
         """The parameters without a column of their own, unless everything is shown.
 
-        If runs are matched by segments, this is the number of message units; otherwise none.
+        If runs are matched by segments, this is ``message_units``; otherwise there is none.
         """
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 

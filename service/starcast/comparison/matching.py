@@ -94,8 +94,8 @@ def count_unmatched(matches: Iterable[Match]) -> int:
 def value(run: Run, parameter: str) -> Any:
     """Return the value of a run's parameter; faults are a sorted tuple.
 
-    For runs of older versions, which did not store the message units, the number of segments is
-    returned instead.
+    Older versions did not store ``message_units``. For their runs, the value of this parameter is
+    the number of segments.
     """
     if parameter == MESSAGE_UNITS:
         return run.message_units or run.segments

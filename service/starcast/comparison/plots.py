@@ -226,7 +226,7 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return a plot's title: the panel's name, with the machine (T_s and T_c) on separate lines."""
+    """Return a plot's title: the panel's name, with the machine (T_s and T_c) on its own line."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     machine = f"$T_s$ = {start_up}, $T_c$ = {byte}"

@@ -260,7 +260,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
         float32 ``[nodes, 2]``, read-only. Nodes coincide only in the quotient layout.
 
     Raises:
-        InputError: the topology does not have this layout.
+        InputError: the topology is unknown or does not have this layout, or the root is not a node.
         LimitError: the topology has more than `MAX_NODES` nodes.
 
     Example:

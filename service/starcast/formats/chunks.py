@@ -119,7 +119,7 @@ class RunningBlock:
         raise RejectedError(f"{self} {problem}", hint=HINT)
 
     def __str__(self) -> str:
-        """Name the thread block and its next operation, as text for messages."""
+        """Return the thread block and its next operation, as text for messages."""
         return f"{self.block}, step {self.done}"
 
 

@@ -154,8 +154,8 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 def _capacity_unit(topology: Topology) -> dict[str, float]:
     """Return a dict with the graph attribute ``capacity_unit``.
 
-    The capacity unit is the capacity, in the network's file or graph, that starcast represents by
-    1. The dict is empty if all links have capacity 1.
+    The capacity unit is the capacity in the network's file or graph that becomes capacity 1 in
+    starcast. The dict is empty if all links have capacity 1.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 

@@ -58,8 +58,8 @@ _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives whose messages are entire vectors. In other collectives, a buffer has a message per
-#: rank.
+#: Collectives in which a buffer holds one message, an entire vector. In the other collectives, a
+#: buffer can hold a message for each rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'

@@ -116,7 +116,8 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names the packs with verdicts that are not loaded; "" for none."""
+        """Return a sentence that names unloaded packs with stored verdicts; "" if there are
+        none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
@@ -318,8 +319,8 @@ def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
     Different names have different file names. If a name is long, or contains characters that do not
-    occur in ids, its file name is a digest of the name, followed by at most 60 of its characters,
-    with hyphens in place of invalid characters.
+    occur in ids, its file name consists of a tilde, a digest of the name, and at most 60 of its
+    characters, with hyphens in place of invalid characters.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")

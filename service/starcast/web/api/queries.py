@@ -128,7 +128,7 @@ def describe(query: PackQuery) -> models.QueryResource:
     """Return a query as a resource of the API, with the fields of its header."""
     row = query_row(query)
     header = query.header
-    # pydantic converts the parameters and columns.
+    # pydantic converts the parameters and columns to models.
     return models.QueryResource(
         **row,
         parameters=query.parameters,  # type: ignore[arg-type]
