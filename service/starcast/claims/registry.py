@@ -85,8 +85,8 @@ class RegisteredCheck:
     origin: Origin
 
 
-#: The attribute of a module that contains its checks. When a module is imported again, it is a new
-#: module without this attribute, so its earlier checks are not kept.
+#: Name of the module attribute that contains the module's checks. A module that is imported again
+#: is a new module without this attribute, so earlier checks are not kept.
 _CHECKS = "__starcast_checks__"
 
 

@@ -73,7 +73,7 @@ _RING: dict[str, Any] = {
     "markeredgecolor": INK,
     "linestyle": "",
 }
-#: Rings that are closer than this share of the plot's width can share a label.
+#: Rings that are closer than this fraction of the plot's width can have a common label.
 _NEAR = 0.06
 #: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))

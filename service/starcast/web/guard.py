@@ -31,7 +31,7 @@ MAX_URL = 8_000
 MAX_REQUESTS = 64
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
-#: The value of a ``Host`` header: a name, an IPv4 address, or an IPv6 address in brackets; with or
+#: Pattern of a ``Host`` header: a name, an IPv4 address, or an IPv6 address in brackets; with or
 #: without a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE

@@ -116,8 +116,7 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names unloaded packs with stored verdicts; "" if there are
-        none."""
+        """Return a sentence that names unloaded packs with stored verdicts; "" if none exist."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
