@@ -26,7 +26,7 @@ Object = TypeVar("Object")
 Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
-_ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
+_ALL_ROOTS = 24  # size of S4; in topologies of at most this size, every node is a sample root
 _SEED = 1997
 
 

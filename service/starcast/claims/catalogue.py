@@ -247,7 +247,7 @@ def claim_entries() -> dict[str, Claim]:
 
 
 def claims() -> dict[str, Claim]:
-    """Return every claim by id with its check, in the order of the papers.
+    """Return every claim by id, in the order of the papers; only conjunctions have no check.
 
     Raises:
         InputError: a pack that the user named is invalid; the message names the file and the line.
@@ -318,7 +318,7 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
     """Return the claims of a paper by id, without their checks.
 
     Raises:
-        InputError: the id, the sizes or the parts of a claim are invalid.
+        InputError: the id, the notation, the sizes or the parts of a claim are missing or invalid.
     """
     claims: dict[str, Claim] = {}
     for index, entry in enumerate(file.claims):

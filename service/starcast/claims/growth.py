@@ -45,8 +45,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         logarithms = [mpmath.log(value, 2) for value in values]
         difference = logarithms[-1] - logarithms[-2]
         exponent_of_n = difference / 128
-        # The exponent of n is a multiple of one half, so a measured value between -1/4 and 1/4
-        # comes from a power of log n.
+        # The exponent of n is a multiple of one half. A measured value between -1/4 and 1/4 means
+        # the exponent 0, so only a power of log n remains.
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]
@@ -97,7 +97,7 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exact if the denominator is below 1000, else with four digits."""
+    """Return a number as text: exact for denominators below 1000, else 4 significant digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

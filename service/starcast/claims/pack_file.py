@@ -32,7 +32,7 @@ _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split(
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
 _Record = Annotated[str, pydantic.AfterValidator(_check_record)]
-#: A key is the prefix of claim ids, whose form the database checks too.
+#: The key of a paper is the prefix of its claim ids. The database checks the form of ids too.
 _Key = Annotated[str, pydantic.Field(pattern="^[A-Z]+$")]
 _Id = Annotated[str, pydantic.Field(pattern=r"^[A-Z]+\.[\w.-]+$")]
 #: The sizes of a claim at one level: the largest n of a family, or the specs of topologies.
@@ -253,7 +253,7 @@ def _error(
 def _find_line(text: str, place: Sequence[str | int]) -> int:
     """Return the line number of a key in ``claims.toml``.
 
-    If the key is missing, return the line number of the table that should contain the key.
+    If the key is missing, the result is the line number of the table that should contain it.
     """
     table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0

@@ -85,8 +85,8 @@ class RegisteredCheck:
     origin: Origin
 
 
-#: The attribute of a module that contains its checks. When a module is imported again, it is a new
-#: module without this attribute, so its earlier checks are not kept.
+#: Name of the module attribute that contains the module's checks. A module that is imported again
+#: is a new module without this attribute, so earlier checks are not kept.
 _CHECKS = "__starcast_checks__"
 
 
@@ -239,7 +239,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum of the largest packet sizes of all steps, where a message has the size 1."""
+        """The sum over all steps of the size of the largest packet; a message has size 1."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
 
     def argument(self, name: str) -> int:

@@ -303,8 +303,9 @@ def list_verdicts(
 ) -> Table:
     """Return a table of verdicts with their claims, in the order of the papers.
 
-    The table's note counts the verdicts of each paper and the claims without a verdict. If there
-    are few claims, the note also contains the evidence for each verdict.
+    The table's note counts the verdicts of each paper and, if ``sizes`` are given, the claims
+    without a verdict. If there are few verdicts, the note also contains the evidence for each
+    verdict.
 
     Args:
         verdicts: the verdicts to list.

@@ -36,6 +36,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
         InputError: the claim or the level is unknown, the claim does not apply to one of the sizes,
             or a check of your own paper pack raised an exception.
         LimitError: a size does not fit into memory.
+        StarcastError: a check that comes with starcast raised an exception, which is a defect.
 
     Example:
         >>> check("TS.L6", sizes=["S4"]).verdict
@@ -251,9 +252,9 @@ def run_tasks(
         executor: executor that runs the tasks (default: processes on this machine).
 
     Raises:
-        InputError: ``jobs`` is less than 1.
+        InputError: ``jobs`` is less than 1, or a check of a user's paper pack raised an exception.
         LimitError: a task does not fit into the free memory, or its processes were killed.
-        StarcastError: a check raised an exception, which is a defect of the check.
+        StarcastError: a check that comes with starcast raised an exception, which is a defect.
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
@@ -286,8 +287,9 @@ def run_task(task: Task) -> tuple[Evidence, ...]:
     """Verify the claims of a task with one shared object cache, and return their evidence.
 
     Raises:
-        LimitError: memory was exhausted.
-        StarcastError: a check raised an exception, which is a defect of the check.
+        InputError: a check of a user's paper pack raised an exception.
+        LimitError: a check does not fit into memory, or memory was exhausted.
+        StarcastError: a check that comes with starcast raised an exception, which is a defect.
     """
     objects = ObjectCache()
     return tuple(_run_check(claim, task.size, objects) for claim in task.claims)

@@ -44,7 +44,7 @@ class _Root(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Return the names of all commands and command groups, in the order of the help."""
+        """Return the names of all commands and command groups, in the order of the help page."""
         for name in commands.PARTS:
             self._add(name)
         self.commands = {name: self.commands[name] for name in commands.PARTS}
@@ -236,7 +236,7 @@ def main() -> None:
     # takes a tenth of a short command's time, and finds nothing.
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
-    # Python would collect garbage when it exits, which takes another tenth of that time.
+    # Without this call, Python would collect garbage at exit, which takes another tenth.
     atexit.register(gc.freeze)
     streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.

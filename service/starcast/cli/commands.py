@@ -205,8 +205,8 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # This command prints tables and no drawings. A drawing needs columns that the header of a query
-    # file declares to contain nodes, and a plain statement has no header.
+    # This command prints only tables. A drawing needs to know which columns contain nodes. A query
+    # file declares them in its header, but a plain statement has no header.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)
@@ -297,8 +297,8 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The command groups and single commands below the root, in the order of the help, with the
-#: functions that add them.
+#: The functions that add each command group or single command to the root command, by name. The
+#: help page lists the names in this order.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _terminal,
     "up": _servers,

@@ -89,7 +89,8 @@ def load_plugins(ctx: typer.Context) -> None:
     Paper packs among them are checked. If the help or a completion is requested, nothing is loaded.
 
     Raises:
-        InputError: a plug-in cannot be imported, or one of its definitions is invalid.
+        InputError: a setting or a paper pack is invalid, a plug-in cannot be imported, or one of
+            its definitions is invalid.
     """
     from starcast.support.installation import is_declared
 
@@ -123,7 +124,7 @@ def _is_set(name: str) -> bool:
     """
     from starcast.support.installation import config_file
 
-    # The names of variables may be in lower case, as in `Settings`.
+    # `Settings` also accepts names of variables in lower case.
     variable = f"STARCAST_{name.upper()}"
     if any(value and key.upper() == variable for key, value in os.environ.items()):
         return True

@@ -53,7 +53,8 @@ _INSTRUCTIONS = (
     " `queries` lists these queries. The other tools compute, and need no stored data, except"
     " `compare` and `topologies`. The tools never change stored data."
 )
-#: Parameters for which a text with a slash could be the path of a file.
+#: Parameters that accept file paths in Python. As a tool's argument, a value with a slash is
+#: refused.
 _NAMES = {"topology", "source", "construction", "algorithm"}
 _SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 

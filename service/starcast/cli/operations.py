@@ -136,8 +136,7 @@ def command(
         name: the name of the command.
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
-        settings: for each setting that gets an option, the annotation of the option, keyed by
-            setting name.
+        settings: annotations of the options that change settings, by setting name.
         printer: prints the result (default: the printer in `PRINTERS` for the class of the result).
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 

@@ -48,7 +48,7 @@ verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
-#: Options that the errors of all commands may name, although operations lack these parameters.
+#: Options that the errors of any command may mention, by parameter name.
 _GLOBAL_OPTIONS = {
     "home": "--home", "plugins": "--plugin", "labels": "--labels", "executor": "--workers",
     "everything": "--all", "crossovers": "--crossovers", "host": "--host", "port": "--port",
@@ -185,7 +185,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def fits(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> bool:
-    """Return whether a table fits on the terminal, or in 1,000 characters if stdout is a file."""
+    """Return whether a table fits on the terminal, or in 1,000 characters without a terminal."""
     return _fit(_widths(rows, columns).values(), _terminal_width())
 
 

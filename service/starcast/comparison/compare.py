@@ -221,7 +221,7 @@ class Comparison:
         return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that, added to ``across``, make more runs in the same row comparable."""
+        """Return the axes to add to ``across`` so that more runs in the same row are comparable."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -325,7 +325,7 @@ class Comparison:
     def _redundant(self) -> set[str]:
         """The parameters without a column of their own, unless everything is shown.
 
-        If runs are matched by segments, this is the number of message units; otherwise none.
+        If runs are matched by segments, this is ``message_units``; otherwise there is none.
         """
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 

@@ -32,9 +32,9 @@ from starcast.support.text import format_value
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
-#: The kinds of crossovers, in `Crossing.how`.
+#: The values of `Crossing.how`, the kind of a crossover.
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
-#: The numbers of segments that are compared, in `Crossing.choice`.
+#: The values of `Crossing.choice`, which describes the compared numbers of segments.
 BEST, ONE, ONLY = "best", "one", "only"
 
 #: For each column of `crossover_rows` except `AXES`, the attribute of `Crossing` in this column.
@@ -133,8 +133,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
     """Select the crossovers of curves at their best numbers of segments.
 
-    They are sorted by panel and message size. Crossovers that are not in the simulated times are
-    omitted.
+    They are sorted by panel and message size. Crossovers that only closed forms have are omitted.
     """
     best = [
         crossing
@@ -213,7 +212,7 @@ def _crossings_of_pair(panel: Panel, first: Curve, second: Curve, kind: str) -> 
 
 
 class _Region(NamedTuple):
-    """A range of message sizes in which the same curve is better, or both are equal.
+    """A range of message sizes in which one curve is better throughout, or both are equal.
 
     Attributes:
         low, high: the ends of the range.

@@ -65,8 +65,8 @@ class Curve:
     Attributes:
         label: the name of the curve.
         runs: the runs; they may differ in the number of segments.
-        place: a text with the values by which this curve differs from others of the panel, on axes
-            in ``across``.
+        place: a text with the values on axes in ``across`` by which this curve differs from the
+            other curves of the panel.
     """
 
     label: str
@@ -232,7 +232,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two points of a curve, in a dict by its number of segments.
+    """Return the line through two points of a curve, as a dict from number of segments to line.
 
     The result is None if the runs of the points have different numbers of segments, or if the time
     is not linear between the points.

@@ -92,7 +92,7 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a value is a default of the named column, which need not be displayed."""
+    """Return whether a value is a default of the named column; defaults need not be displayed."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
@@ -167,7 +167,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns that may be omitted; errors, if there are any, are always shown."""
+    """Return the columns that may be omitted; a column with errors is never omitted."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 
@@ -395,7 +395,7 @@ def _case(table: PaperTable, run: Run) -> Case:
 def _finder(table: PaperTable, case: Case, runs: Iterable[Run]) -> tuple[Find, list[Run]]:
     """Return a function that finds the figures for a row of a paper's table in stored runs.
 
-    Also return a list, to which the function appends every run that it finds.
+    The second item of the result is a list, to which the function appends every run that it finds.
     """
     chosen = [run for run in runs if run.topology == case.topology.spec]
     if "machine" in table.axes:

@@ -94,8 +94,8 @@ def count_unmatched(matches: Iterable[Match]) -> int:
 def value(run: Run, parameter: str) -> Any:
     """Return the value of a run's parameter; faults are a sorted tuple.
 
-    For runs of older versions, which did not store the message units, the number of segments is
-    returned instead.
+    Older versions did not store ``message_units``. For their runs, the value of this parameter is
+    the number of segments.
     """
     if parameter == MESSAGE_UNITS:
         return run.message_units or run.segments
@@ -218,8 +218,8 @@ class _Pairing:
     Attributes:
         partners: for each run of the baseline, a list of matching runs of the other side. If no run
             of the other side solves the same problem, the list contains one similar run that is not
-            comparable. The problem of this run is solved by no baseline run, and the run is in no
-            other list. If there is no such run, the list contains only None.
+            comparable. Such a run solves a problem that no baseline run solves, and is used for
+            only one baseline run. Without a matching or similar run, the list contains only None.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -369,9 +369,9 @@ def _divide_into_rows(
 ) -> list[tuple[Run | None, ...]]:
     """Return the comparison rows for a run of the baseline and its partners on other sides.
 
-    Each partner is in a row. A row is added for each partner that is in none of the rows before it;
-    from each other side, it contains only the run that is most similar to this partner, because all
-    combinations would be too many rows.
+    Each partner is in at least one row. A partner that is in no earlier row gets a new row,
+    together with the most similar partner on every other side. Rows for all combinations would be
+    too many.
     """
     rows: list[tuple[Run | None, ...]] = []
     for place, candidates in enumerate(partners):

@@ -60,7 +60,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # legend line, the length of the line sample in a legend, and the width of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: Height of a line of a title in inches, and maximum numbers of characters in a line.
+#: Height of a title line in inches; maximum number of characters in a line of a title or legend.
 _TITLE_LINE, _TITLE_CHARACTERS, _LEGEND_CHARACTERS = 0.14, 44, 45
 #: Axes that span fewer powers of ten than this number also have labels at 2 and 5 times each power.
 _SHORT = 2
@@ -73,7 +73,7 @@ _RING: dict[str, Any] = {
     "markeredgecolor": INK,
     "linestyle": "",
 }
-#: Rings that are closer than this share of the plot's width can share a label.
+#: Rings that are closer than this fraction of the plot's width can have a common label.
 _NEAR = 0.06
 #: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
@@ -226,7 +226,7 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return a plot's title: the panel's name, with the machine (T_s and T_c) on separate lines."""
+    """Return a plot's title: the panel's name, with the machine (T_s and T_c) on its own line."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     machine = f"$T_s$ = {start_up}, $T_c$ = {byte}"

@@ -45,7 +45,7 @@ from starcast.support.table import Row, Table, as_number, with_numbers
 #: The maximum number of sides that are shown next to each other in one line. If there are more
 #: sides, each side has its own line.
 MAX_ABREAST = 3
-#: Descriptions, for `describe_pairing`, of the parameters that can be the last in pairing runs.
+#: Descriptions of the possible values of `Comparison.by`, for `describe_pairing`.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
 #: Columns that a table in LaTeX omits if it is too wide, in this order.
 _DISPENSABLE = ("note", "change", "steps", "missing", "verdict", "gap", "change_percent")
@@ -157,7 +157,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a comparison as a table with a line per match, with the sides next to each other."""
+    """Return a comparison as a table with one line per match, with the sides side by side."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),
@@ -227,8 +227,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if most rows lack a run of some side, and if fewer rows would do so when
-    runs are paired by segments.
+    The advice is given if most rows lack a run of some side, and fewer rows would lack one if runs
+    were paired by segments.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:

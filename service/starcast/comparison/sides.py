@@ -48,7 +48,7 @@ def load_sides(
         reporter: receives the number of missing runs of each experiment.
 
     Raises:
-        NotFoundError: there is no such experiment or run, or no run meets the conditions.
+        NotFoundError: there is no such experiment or run, or no run of a side meets the conditions.
     """
     sides = [load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
@@ -300,7 +300,7 @@ def _endpoints(topology: Topology) -> str:
 
 
 def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the axes in ``across``, by axis; all None if it has no runs.
+    """Return a side's values on the axes in ``across``, by axis; all None for a side without runs.
 
     If the topology is among the axes, the result also contains the side's network sizes that are
     listed in `SIZES`.
@@ -335,9 +335,9 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the name of a part of an experiment: the values that distinguish it from other parts.
 
-    The name consists of the part's values on the axes in ``across`` that vary; of the algorithm, if
-    there are several algorithms or none of these axes varies; and of the base and copies, if these
-    vary for this algorithm.
+    The name contains the part's values on those axes in ``across`` that vary. It contains the
+    algorithm if there are several algorithms, or if none of these axes varies. It contains the base
+    and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

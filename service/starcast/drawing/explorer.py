@@ -211,8 +211,8 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 def link_values(topology: Topology) -> dict[str, list[int] | None]:
     """Return lists of the capacities and latencies of links, by the names of the HTTP API.
 
-    Instead of a list, the value is None if all capacities are 1, or if all latencies are 0. Links
-    are ordered by their lower-ranked node, then by the port at this node.
+    The list of capacities is replaced by None if all are 1, and the list of latencies if all are 0.
+    Links are ordered by their lower-ranked node, then by the port at this node.
     """
     columns = {"link_capacities": topology.capacities, "link_latencies": topology.latencies}
     if topology.has_equal_links:
@@ -264,7 +264,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Make schedule names unique by replacing equal names by schedule ids without the topology."""
+    """Replace names that several schedules share by the schedules' ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

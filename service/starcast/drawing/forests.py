@@ -220,7 +220,8 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
     Raises:
         InputError: the topology does not have this layout.
         RejectedError: a tree of the forest is not a spanning tree.
-        LimitError: the trees have more than `MAX_NODES` nodes in total.
+        LimitError: the trees have more than `MAX_NODES` nodes in total or, with ``layout``, are too
+            many or too large for a drawing.
 
     Example:
         >>> draw_forest(forest("S4", "multiple")).startswith("<svg")
@@ -255,7 +256,8 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
     Raises:
         InputError: the forest has no tree with one of these numbers, or the topology does not have
             this layout.
-        LimitError: the panels have too many nodes.
+        LimitError: there are too many trees, or too many nodes in the panels.
+        RejectedError: one of the trees is not a spanning tree.
 
     Example:
         >>> draw_trees(forest("S4", "multiple"), [0, 1], "torus").startswith("<svg")

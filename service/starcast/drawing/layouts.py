@@ -260,7 +260,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
         float32 ``[nodes, 2]``, read-only. Nodes coincide only in the quotient layout.
 
     Raises:
-        InputError: the topology does not have this layout.
+        InputError: the topology is unknown or does not have this layout, or the root is not a node.
         LimitError: the topology has more than `MAX_NODES` nodes.
 
     Example:
@@ -521,7 +521,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
     """
     bits = topology.n
     exponents = np.arange(bits)
-    # The turn, 0.12, is added because the links of one dimension would be horizontal without it.
+    # Without the added angle, 0.12, the links of one dimension would be horizontal.
     directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
     values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
     points = values @ directions

@@ -82,7 +82,7 @@ class Frame:
 
     Raises:
         InputError: the topology does not have this layout.
-        LimitError: the panels have too many nodes.
+        LimitError: there are too many panels, or too many nodes in the panels.
     """
 
     def __init__(self, topology: Topology, name: str | None, panels: int, root: int = 0) -> None:

@@ -190,7 +190,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return the end of the phrase about the number of units, such as " of one source".
+    """Return the words that follow a number of units, such as " of one source".
 
     The result is empty for a schedule that is not symmetric.
     """

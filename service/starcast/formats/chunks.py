@@ -69,7 +69,8 @@ class Knowledge(NamedTuple):
     """The operations that a thread block knows to have ended, because it waited for them.
 
     Attributes:
-        ended: for each thread block, its last operation that is known to have ended; -1 for none.
+        ended: for each thread block, the index of its last operation known to have ended; -1 for
+            none.
         arrived: the last schedule step in which an operation known to have ended received a chunk.
         sent: the last schedule step in which an operation known to have ended sent a chunk.
     """
@@ -403,9 +404,9 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: the write replaces another unit, and the thread block has not waited for
-                all thread blocks that use the replaced unit. This also applies to a second write of
-                the new unit.
+            RejectedError: the write, or an earlier write of the same unit, replaces another unit,
+                and the thread block has not waited for all thread blocks that use the replaced
+                unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)
@@ -418,7 +419,8 @@ class ChunkExecution:
                 )
             if chunk is None or not is_copy:
                 if chunk is not None:
-                    # Only the last replaced content is needed, so the content before it is dropped.
+                    # Only the content that this write replaces is needed; earlier contents are
+                    # dropped.
                     chunk.replaced = None
                 chunk = self._chunks[place] = _Chunk(unit, {run.number: run.done}, replaced=chunk)
             elif chunk.written:

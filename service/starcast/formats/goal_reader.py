@@ -57,7 +57,7 @@ _CALC, _SEND, _RECEIVE = range(3)
 class _OperationTable(NamedTuple):
     """The operations of a file as columns.
 
-    Columns take a tenth of the memory that one object per operation would take.
+    One object per operation would take ten times as much memory as columns.
 
     Attributes:
         kind: `_CALC`, `_SEND` or `_RECEIVE`.
@@ -96,8 +96,8 @@ def schedule_from_goal(
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
       gather, scatter or alltoall, and along a tree in an allgather and a broadcast.
-    * If tags do not distinguish the units of a broadcast, each node receives them in the order of
-      tags and steps.
+    * If tags do not distinguish the units of a broadcast, each node is taken to receive the units
+      in the order of tags and steps.
 
     Args:
         path: the path of the file to read.

@@ -44,8 +44,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 
     An edge of a forest leads from parent to child. An edge has the attributes ``tree``, ``level``
     (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
-    share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key
-    of an edge is its tree number. A single tree becomes a plain `networkx.DiGraph`. Nodes that are
+    share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph. The key of an
+    edge is the number of its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are
     in no tree are omitted.
 
     Args:
@@ -154,8 +154,8 @@ def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int | floa
 def _capacity_unit(topology: Topology) -> dict[str, float]:
     """Return a dict with the graph attribute ``capacity_unit``.
 
-    Its value is the capacity in the network's file or graph for which starcast uses the capacity 1.
-    The dict is empty if all links have capacity 1.
+    The capacity unit is the capacity in the network's file or graph that becomes capacity 1 in
+    starcast. The dict is empty if all links have capacity 1.
     """
     return {} if topology.capacities is None else {"capacity_unit": topology.capacity_unit}
 
@@ -374,7 +374,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Return, for each tree, a mapping from internal nodes to their children in ascending order.
+    """Return an iterator over the trees, each as a mapping from internal nodes to sorted children.
 
     An unknown tree number raises an error in the call itself, before a part of a file is written.
     """
@@ -395,9 +395,9 @@ def _children(edges: Edges, tree: int) -> dict[int, list[int]]:
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
-    Each item is a tuple of the node and two flags. The first flag is True on entry, the second if
-    the node is its parent's first child. The traversal does not use recursion, because the height
-    of a tree may exceed Python's recursion limit.
+    Each item is a tuple of the node and two flags. The first flag is True on entry. The second flag
+    is True for the root and for the first child of each node. The traversal does not use recursion,
+    because the height of a tree may exceed Python's recursion limit.
     """
     stack = [(root, True, True)]
     while stack:

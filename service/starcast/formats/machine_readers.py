@@ -100,7 +100,7 @@ def _read_node(text: str, line: int, nodes: int) -> int:
 
 
 def _rates(bandwidth: str, latency: str, unit: str) -> list[tuple[str, str]]:
-    """Return the attributes ``capacity`` and ``latency`` of a link, as names and values.
+    """Return the attributes ``capacity`` and ``latency`` of a link as pairs of name and value.
 
     A bandwidth without a unit gets the given unit, such as "bps"; a latency without a unit is in
     seconds.

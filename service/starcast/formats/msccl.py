@@ -51,13 +51,15 @@ MAX_CHUNKS_PER_STEP = 71
 #: thread block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: In the thread block of a channel, one step is reserved for waiting for the previous channel.
+#: Number of sends per channel. One step of the thread block is reserved to wait for the previous
+#: channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives in which a message is an entire vector, instead of a part for each rank.
+#: Collectives in which a buffer holds one message, an entire vector. In the other collectives, a
+#: buffer can hold a message for each rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
@@ -414,7 +416,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Find, for each row, the earlier rows that wrote the chunks that the row uses.
+    """Find, for each row, the earlier rows that wrote the chunks which this row sends or adds to.
 
     In a reduction, a node has a separate sum for each tree.
 
@@ -433,7 +435,7 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes = rows.schedule.topology.nodes
-    #: The value in `held` for a chunk of the input, which no row wrote.
+    #: The value in `held` for a chunk of the input: no row wrote it, and it has one contribution.
     own = (-1, 1)
     #: For each chunk, the row that wrote its content, and the number of contributions in it.
     held: dict[tuple[int, int, int], tuple[int, int]] = {}

@@ -62,9 +62,9 @@ class PlanOperation(pydantic.BaseModel):
 
 
 class References(pydantic.BaseModel):
-    """Numbers of the channels, or of the buffers of other GPUs, that a thread block uses.
+    """Numbers of channels, or of buffers of other GPUs, that a thread block uses.
 
-    All of them are accessed by channels of one type, ``kind``.
+    The channels, or the accesses to the buffers, have one channel type, ``kind``.
     """
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))

@@ -229,7 +229,7 @@ class _Execution(ChunkExecution):
         return missing
 
     def _knowledge_after(self, run: RunningBlock, step: "PlanOperation") -> Knowledge:
-        """Return the `Knowledge` that the receiver of an operation's signal or packet gains."""
+        """Return the `Knowledge` that an operation's signal or packet gives to the receiver."""
         known = run.now.merge(run.now, run.number, run.done)
         # A relaxed signal does not order accesses to memory.
         is_relaxed = step.name == "rlxsignal"

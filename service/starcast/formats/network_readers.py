@@ -356,7 +356,7 @@ def _read_matrix_market(file: GraphFile) -> LinkList:
 
 
 def check_count(file: GraphFile, line: int, nodes: int) -> None:
-    """Check that the reader has found as many nodes as the header of the file declares.
+    """Check that the reader has found at least as many nodes as the header of the file declares.
 
     Args:
         file: the file, with all nodes and links that the reader has found.

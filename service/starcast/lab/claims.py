@@ -357,8 +357,8 @@ class Claims(Connection):
         its schema is not the newest; the reason is reported.
 
         Raises:
-            UnavailableError: verdicts are demanded, and no server is running; or the settings name
-                a server, and it cannot be reached.
+            UnavailableError: verdicts are demanded, and PostgreSQL is not running; or the
+                PostgreSQL server that the settings name cannot be reached.
             RejectedError: verdicts are demanded, and the schema does not have the newest revision.
             NotFoundError: verdicts are demanded, and none is stored.
         """

@@ -258,8 +258,9 @@ class Connection:
         """Return an error if the embedded PostgreSQL is not running, or None if it can be used.
 
         Raises:
-            UnavailableError: a server that the settings name cannot be reached, or the lab is
-                closed.
+            UnavailableError: the PostgreSQL server that the settings name cannot be reached, or the
+                lab is closed.
+            RejectedError: the schema does not have the revision that this version needs.
         """
         try:
             self.engine  # noqa: B018 - connects
@@ -269,7 +270,7 @@ class Connection:
         return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the given error if the settings name a server, or if the lab is closed.
+        """Raise the given error if the settings name a PostgreSQL server, or if the lab is closed.
 
         Otherwise the error only means that the embedded PostgreSQL is not running.
         """

@@ -488,7 +488,8 @@ def build_schedule(
     Raises:
         InputError: a name or an argument is wrong, or the file cannot be read.
         LimitError: the schedule does not fit into memory.
-        RejectedError: the option ``expand`` is set, and a row of the schedule is invalid.
+        RejectedError: the option ``expand`` is set, and a row of the schedule is invalid; or the
+            operations in the file do not execute the collective.
     """
     from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule

@@ -520,7 +520,7 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record in the list with each id, which is the best known record.
+    """Return, for each id, the last record in the list with this id, which is the best known one.
 
     An id names the problem, its arguments and the topology.
     """

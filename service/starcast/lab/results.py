@@ -197,7 +197,8 @@ class ComparisonTable(Table):
                 plots of busy links per step; None for all plots.
 
         Raises:
-            InputError: the file name has an unsupported suffix, or there is nothing to plot.
+            InputError: the file name has an unsupported suffix, the file cannot be written, or
+                there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
         from starcast.comparison.plots import check_plot, plot_file

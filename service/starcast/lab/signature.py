@@ -284,7 +284,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
     """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
 
     Raises:
-        InputError: the string or list contains no specs.
+        InputError: the string or list contains no specs, or an item is not a string.
 
     Example:
         >>> as_specs("S4,S4,2")
@@ -312,7 +312,8 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     Names of stored networks become specs.
 
     Raises:
-        InputError: a condition has no values, or several stored networks have the same name.
+        InputError: a condition has no values, an item is not a string, or several stored networks
+            have the same name.
     """
     if not isinstance(conditions, Mapping):
         given = as_list("conditions", conditions, (str,), "a string such as topology=S5")

@@ -21,8 +21,7 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: Keys of a counterexample whose values are nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: Keys of a counterexample whose values are tree numbers. Each key counts from a different number,
-#: which is given here.
+#: Keys of a counterexample whose values are tree numbers, with the number of the first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 #: Cypher statements by the values that they need, the most detailed first. The first statement
 #: whose values are all known is used.
@@ -167,7 +166,7 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
 def _number(value: object, first: int = 0) -> int | None:
     """Convert an integer counted from ``first`` to an integer counted from 0.
 
-    Return None if the value is not an integer, or is less than ``first``.
+    The result is None if the value is not an integer, or is less than ``first``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None

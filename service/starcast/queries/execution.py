@@ -148,7 +148,7 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 def ingest_command(kind: str, artifact_id: str) -> str:
     """Return the command that stores an artifact.
 
-    If the id is invalid, return the command that lists the stored artifacts of this kind.
+    For an invalid id, the result is the command that lists the stored artifacts of this kind.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.

@@ -338,7 +338,7 @@ class Measurements(pydantic.BaseModel):
 def measurements(file: Path | None = None) -> Measurements:
     """Read a measurement file, by default `queries/measured.json`.
 
-    If the file does not exist, return measurements without any query.
+    If the file does not exist, the result contains no queries.
 
     Raises:
         InputError: the operating system cannot read the file.

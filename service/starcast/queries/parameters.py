@@ -352,8 +352,8 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
     """Return the value of every parameter: the given value, or else the default.
 
     Raises:
-        InputError: a parameter is unknown, missing or of the wrong type, or a node, link or pattern
-            does not belong to the topology.
+        InputError: a parameter is unknown, missing or of the wrong type, a topology is unknown, or
+            a node, link or pattern belongs to none of the named topologies.
     """
     names = [parameter.name for parameter in parameters]
     for name in given:

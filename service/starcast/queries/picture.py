@@ -123,7 +123,7 @@ def _source(
 ) -> int | None:
     """Return the node from which levels are counted: the first node parameter, or else the root.
 
-    The root belongs to the first forest or schedule among the parameters. Return None if no
+    The root belongs to the first forest or schedule among the parameters. The result is None if no
     parameter is a node, forest or schedule, or if the schedule has the rows of all sources.
     """
     for kinds in (("node",), STORED[1:]):

@@ -30,8 +30,8 @@ _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see docs/queries.md for the format of a query file"
-#: A second statement, for older versions of Neo4j. The lines of this statement are comments, so the
-#: file still has only one statement.
+#: Pattern of a second statement, which is for older versions of Neo4j. The lines of this statement
+#: are comments, so that Neo4j reads only one statement.
 _OLDER = re.compile(r"^// before Neo4j ([0-9]+\.[0-9]+):\n((?://.*\n?)+)", re.MULTILINE)
 
 
@@ -41,7 +41,8 @@ class Column(NamedTuple):
     Attributes:
         name: the name of the column.
         meaning: a description of the column.
-        type: the declared type of the values, or None. Only columns of nodes must declare it.
+        type: the declared type of the values, or None. A type is required only for columns of
+            nodes.
     """
 
     name: str

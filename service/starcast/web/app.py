@@ -87,7 +87,7 @@ _COMPARED = ("across", "condition", "baseline", "by")
 _MAX_RUNS = 200
 #: Maximum number of newest entries on the first page, per kind: experiments, claims, topologies, ..
 _MAX_NEWEST = 4
-#: The part of a hint that suggests names: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
+#: Pattern of suggested names in a hint: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
 _SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")
 _NAME = re.compile(r"[^', ]+")
 

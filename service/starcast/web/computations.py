@@ -292,6 +292,7 @@ def find_forest(forest: str | Forest) -> Forest:
     """Return a forest that is given by its id or as an object.
 
     Raises:
+        InputError: the id is not that of a forest that can be built.
         LimitError: the forest's topology has more than `MAX_NODES` nodes.
     """
     if isinstance(forest, Forest):

@@ -31,7 +31,7 @@ MAX_URL = 8_000
 MAX_REQUESTS = 64
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
-#: The value of a ``Host`` header: a name, an IPv4 address, or an IPv6 address in brackets; with or
+#: Pattern of a ``Host`` header: a name, an IPv4 address, or an IPv6 address in brackets; with or
 #: without a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
@@ -237,9 +237,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an ``Origin`` header.
+    """Return the host and port of an ``Origin`` header.
 
-    Return "", which equals no host, if the header is malformed.
+    The result is "", which equals no host, if the header is malformed.
     """
     try:
         return urlsplit(origin).netloc.casefold()
@@ -253,7 +253,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
     For example, the page may load the URL as an image, a script or a frame. Browsers send many of
     these requests without an Origin header.
     """
-    # Only browsers send these headers, and only browsers run scripts of other sites.
+    # Clients other than browsers send no such headers. They are served, as they run no scripts.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (

@@ -19,7 +19,7 @@ _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     """Return an error that names the extra ``web`` if one of its packages is missing.
 
-    Return any other error unchanged.
+    Any other error is returned unchanged.
     """
     # Any other missing module is a defect of starcast.
     if (error.name or "").partition(".")[0] not in _PACKAGES:

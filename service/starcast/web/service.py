@@ -42,9 +42,9 @@ class Service:
     Args:
         settings: the settings that name the servers.
         workers: the worker processes for computations.
-        published: the address and title of each page in the navigation of a site that ``starcast
-            publish`` writes; empty for a server. A published site has no forms, each of its
-            listings is on one page, and rendering the page of a claim does not check the claim.
+        published: for a site that ``starcast publish`` writes, the address and title of each page
+            in the navigation; empty for a server. A published site has no forms, each listing is on
+            one page, and rendering the page of a claim does not check the claim.
         verdicts: for a published site, the verdicts on its pages; a server reads verdicts from
             PostgreSQL instead.
         flags: the flags --home and --plugin of this server, which are added to commands in hints
@@ -90,7 +90,7 @@ class Service:
         Raises:
             InputError: no such network is stored.
             UnavailableError: PostgreSQL is not running.
-            BusyError: all connections are in use.
+            BusyError: all connections are in use, or too many requests are waiting.
         """
         spec = artifact_id.partition(":")[0]
         if not is_network_spec(spec):

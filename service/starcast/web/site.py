@@ -46,7 +46,7 @@ from starcast.web.workers import P, Result, Workers
 
 #: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Maximum numbers of characters of a page in the search index, and in a search result.
+#: Maximum number of a page's characters in the search index, and in a search result.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -116,7 +116,7 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names the missing paper packs of stored verdicts, or ""."""
+        """Return a sentence that names unloaded packs with stored verdicts; "" if none exist."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
@@ -266,9 +266,9 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the path of the site's file for a URL path, with the fragment of an explorer page.
+        """Return the path of the site's file for a URL path; None if the page is not published.
 
-        Return None if the page is not published.
+        The path of an explorer page includes its fragment.
         """
         if url in self._pages or url in self._files:
             return file_of(url)
@@ -318,8 +318,8 @@ def file_name(name: str) -> str:
     """Convert any name to a file name that is valid on every file system and in URLs.
 
     Different names have different file names. If a name is long, or contains characters that do not
-    occur in ids, its file name is a digest of the name, followed by at most 60 of its characters,
-    with hyphens in place of invalid characters.
+    occur in ids, its file name consists of a tilde, a digest of the name, and at most 60 of its
+    characters, with hyphens in place of invalid characters.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")
@@ -362,7 +362,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files of a site to a temporary folder, which then replaces the site's folder.
 
     Raises:
-        InputError: the folder cannot be written, for lack of permission or disk space.
+        InputError: the folder cannot be written, for example for lack of disk space.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -138,8 +138,8 @@ class _Worker:
             raise _stopping() from None
 
     def _result(self, future: Future[Any], seconds: float, late: StarcastError) -> Any:
-        # `future.result(seconds)` would raise the same error at the time limit as a function that
-        # raises a TimeoutError.
+        # `future.result(seconds)` is not used: a TimeoutError could come from the time limit or
+        # from the function.
         if not futures.wait([future], seconds).done:
             self.kill()
             raise late
@@ -177,7 +177,7 @@ class Workers(Pool[_Worker]):
             BusyError: no worker became idle in time, or too many requests are waiting.
             LimitError: the time limit was reached, or the worker was killed, perhaps because memory
                 ran out.
-            UnavailableError: the server is stopping.
+            UnavailableError: the server is stopping, or a worker process did not start in time.
         """
         # The time until the first worker has started does not count towards the time limit.
         is_starting = not self._was_ready.is_set()

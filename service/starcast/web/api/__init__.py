@@ -1,1 +1,1 @@
-"""The HTTP API: a module for each group of resources, and two for responses and errors."""
+"""The HTTP API: one module per group of resources, and two modules for responses and errors."""

@@ -305,6 +305,7 @@ def compute_forest(
     Raises:
         NotFoundError: no construction builds the forest, and it is not stored.
         UnavailableError: PostgreSQL, which stores the forest or its network, is not running.
+        StarcastError: another error of the function, `Service.compute` or `build_witness_forest`.
     """
     construction = (*forest_id.split(":"), "")[1].partition("(")[0]
     if construction == evidence.CONSTRUCTION:

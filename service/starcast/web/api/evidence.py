@@ -50,7 +50,7 @@ ProblemParameter = Annotated[
 ]
 #: The construction name in the ids of witness forests.
 CONSTRUCTION = "record"
-#: For some problems, the algorithm whose schedule the record's witness defines.
+#: Algorithms by problem: each witness of the problem defines a schedule of the algorithm.
 _SCHEDULES = {
     "one-port-broadcast": "broadcast:optimal",
     "hamiltonian-decomposition": "allgather:hamiltonian-decomposition",
@@ -112,11 +112,11 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest stored verdict, and its verification run, of each claim of loaded packs.
+    """Return the newest stored verdict of each claim of the loaded packs, and its verification run.
 
     The keys are claim ids. The verdict is None if the claim's pack has changed since the run.
 
-    For a published site, return the verdicts that were read or computed for its pages.
+    For a published site, the result has the verdicts that were read or computed for its pages.
     """
     return service.verdicts if service.published else read_verdicts(service)
 
@@ -131,9 +131,9 @@ def read_verdicts(service: Service) -> StoredVerdicts:
 
 
 def describe_missing_packs(service: Service) -> str:
-    """Return a sentence that names the missing paper packs of stored verdicts.
+    """Return a sentence that names the paper packs that have stored verdicts but are not loaded.
 
-    Return "" if all packs are loaded, or PostgreSQL is not running.
+    The sentence is "" if all packs are loaded, or PostgreSQL is not running.
     """
     try:
         with service.lab() as lab, open_session(lab.engine) as session:

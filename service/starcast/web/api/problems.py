@@ -47,7 +47,7 @@ class ProblemDetails(BaseModel):
     instance: str = Field(description="path of the request")
 
 
-#: Responses that every operation may return, for the OpenAPI document.
+#: Error responses that every operation may return, for the OpenAPI document.
 PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
     status: {
         "description": description,

@@ -125,10 +125,10 @@ def ask(
 
 
 def describe(query: PackQuery) -> models.QueryResource:
-    """Return a query as a resource of the API, with the fields of its header."""
+    """Return a query as a resource of the API, with the fields of the query's header."""
     row = query_row(query)
     header = query.header
-    # pydantic converts the parameters and columns.
+    # pydantic converts the parameters and columns to models.
     return models.QueryResource(
         **row,
         parameters=query.parameters,  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ FormatParameter = Annotated[
         description="format of the response; a path suffix has the same effect: .json, .csv, .svg",
     ),
 ]
-#: Maximum number of items on a page of a listing, which is also the default number.
+#: Maximum number of items on a page of a listing. This number is also the default.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec of a topology, such as S5 or Q4", examples=["S4"])
@@ -73,7 +73,7 @@ ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Respon
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint that returns JSON or a given format."""
+    """Return the OpenAPI description of an endpoint for JSON and the given formats."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -146,7 +146,8 @@ class Paging:
             others = [pair for pair in parameters if pair[0] != "after"]
             name = self._request.url.path.rpartition("/")[2]
             if _ends_like_format(name):
-                # Without a suffix for the format, the end of the name would be read as the format.
+                # The suffix is appended, because the end of a name such as e1.csv would be read as
+                # the format.
                 name = f"{name}.{self.output}"
                 others = [pair for pair in others if pair[0] != "format"]
             following = f"{name}?{urlencode([*others, ('after', shown[-1][key])])}"
