@@ -1,4 +1,4 @@
-"""Benchmarks: other libraries compute the same results, and ratios that get worse are reported."""
+"""Benchmarks: other libraries compute the same results, and worse speed ratios are reported."""
 
 import json
 from fractions import Fraction
@@ -97,7 +97,7 @@ def test_a_cluster_converted_from_forestcoll_keeps_its_switches_and_capacities()
     assert bottleneck_cut(cluster, Fraction(1), machine).time == Fraction(1, 2)
 
 
-def test_every_benchmark_has_a_section_on_the_page() -> None:
+def test_every_benchmark_has_a_section_on_the_benchmark_page() -> None:
     assert set(report.SECTIONS) == set(MODULES)
 
 

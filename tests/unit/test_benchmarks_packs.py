@@ -25,7 +25,7 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return the benchmark data of S4, the smallest star graph on which every case makes sense."""
+    """Return the benchmark data of S4, a small star graph on which every case is defined."""
     return Place("S4")
 
 

@@ -61,7 +61,7 @@ def row(asked: CostProblem, name: str) -> CostRow:
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Return the cost in a row, and fail if it has none."""
+    """Return the cost in a row; the row must have a cost."""
     assert result.cost is not None
     return result.cost
 

@@ -116,7 +116,7 @@ def test_the_comparison_page_has_a_drawing_for_each_star_graph() -> None:
 
 
 def share(spec: str, collective: str, unit: str) -> float:
-    """Return the time relative to the star graph that the comparison page states for a network."""
+    """Return the relative time (star graph: 1) that the comparison page states for a network."""
     column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
     return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
 

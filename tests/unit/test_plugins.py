@@ -655,7 +655,7 @@ def test_an_edited_module_of_a_plug_in_is_imported_again(
 
 
 @pytest.mark.parametrize("statement", ["import helper", "def g():\n    import helper"])
-def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
+def test_plug_ins_with_different_modules_of_the_same_name_cannot_be_loaded_together(
     registries: Callable[[], None], tmp_path: Path, statement: str
 ) -> None:
     """Python keeps one module per name, so both plug-ins would use the module imported first."""

@@ -222,7 +222,7 @@ def with_proof(record: Record, format_: str) -> Record:
 
 
 def _with_formula(record: Record) -> Record:
-    """Return a record whose proof has the checksum of the formula that starcast writes for it."""
+    """Set the checksum in a record's proof to that of the formula that starcast writes."""
     written: list[Formula] = []
 
     def keep(formula: Formula) -> str:
