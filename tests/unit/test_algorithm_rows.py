@@ -25,8 +25,8 @@ from starcast.trees.construction import single_trees
 from support.meeting import places, plain_rows, tree_of
 from unit.test_constructions import ORACLES as TREES
 
-#: A function that takes topology, root, port model and arguments, and returns rows. The units in
-#: these rows are numbers.
+#: A function that takes topology, root, port model and arguments, and returns rows. In these rows,
+#: units are numbers.
 Oracle = Callable[..., Collection[Row]]
 
 

@@ -195,7 +195,7 @@ def test_no_class_name_is_used_in_three_modules() -> None:
     assert {name: found for name, found in _meanings().items() if len(found) > 2} == {}
 
 
-def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
+def test_the_name_of_a_type_alias_has_no_second_meaning() -> None:
     """Aliases with the same name must have the same value, and no class may have their name."""
     wrong = {}
     for name, found in _meanings().items():

@@ -111,7 +111,7 @@ def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[
     ]
 
 
-def test_every_engine_statement_except_the_schema_belongs_to_a_query(
+def test_each_statement_for_a_database_engine_belongs_to_a_query_or_is_the_schema(
     stored: tuple[Place, list[Any]],
 ) -> None:
     _, engines = stored

@@ -124,7 +124,9 @@ def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: S
     ]
 
 
-def test_cost_tables_in_csv_and_markdown_have_the_same_rows_as_in_json(starcast: Starcast) -> None:
+def test_cost_tables_in_csv_and_markdown_have_the_row_names_of_the_table_in_json(
+    starcast: Starcast,
+) -> None:
     words = "S6,3 --collective broadcast --no-simulate"
     names = [row["name"] for row in rows_of(starcast, words)]
     written = starcast(f"cost table {words} -f csv").rows

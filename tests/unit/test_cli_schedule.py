@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """All algorithms can be listed, only those on a topology, or only those of a collective."""
+    """The list can be limited to the algorithms on a topology, or to those of a collective."""
     assert len(printed(starcast("schedule algorithms --format json"))) == len(algorithms())
     on_q4 = printed(starcast("schedule algorithms Q4 --format json"))
     assert [row["algorithm"] for row in on_q4] == [

@@ -120,7 +120,7 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
         [run(20 - p, segments=p) for p in (1, 2, 4)], [run(10 - p, segments=p) for p in (1, 3, 5)],
         "segments", [(1,), (2,), (3,), ("4 | 5",)],
     ),
-    # If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired.
+    # Matching 7 segments with 7, and 5 with 5, would pair different algorithms.
     "segments only between runs of the same algorithm": (
         [run(10, segments=7), run(20, segments=5, algorithm="greedy")],
         [run(9, segments=5), run(21, segments=7, algorithm="greedy")],

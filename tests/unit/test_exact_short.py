@@ -26,12 +26,12 @@ from starcast.collectives.alltoall import (
 )
 from support.meeting import refused
 
-#: Pairs of n and a number M of messages in a round, where M <= n-1.
+#: Pairs of n and the number M of messages in a round. M is at most n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-def test_paths_to_short_necklaces_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """If all these paths have h hops, they cross each dimension at most ceil(h / (n-1)) times."""
+def test_paths_to_short_necklaces_cross_no_dimension_more_often_than_necessary() -> None:
+    """With h hops in total, the paths cross each dimension at most ceil(h / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)

@@ -71,7 +71,9 @@ wide = st.builds(
 
 
 @given(grids)
-def test_the_points_of_a_grid_are_all_combinations_of_the_values_on_its_axes(grid: Grid) -> None:
+def test_a_grid_has_as_many_points_as_there_are_combinations_of_values_on_its_axes(
+    grid: Grid,
+) -> None:
     points = grid.points()
     varied = ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
     assert len(points) == len(set(points)) == prod(len(grid.axes[axis]) for axis in varied)

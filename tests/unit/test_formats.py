@@ -444,7 +444,7 @@ def test_the_msccl_oracle_detects_a_corrupted_file() -> None:
         ("S7", "greedy", 1, "5,040 nodes; MSCCL XML supports at most 1,024 GPUs"),
     ],
 )
-def test_the_error_for_a_schedule_that_exceeds_msccl_names_the_limit(
+def test_the_error_for_a_schedule_that_exceeds_a_limit_of_msccl_names_the_limit(
     tmp_path: Path, spec: str, algorithm: str, segments: int, message: str
 ) -> None:
     built = schedule(spec, "broadcast", algorithm, segments=segments)

@@ -62,10 +62,7 @@ def test_times_of_all_algorithms_on_the_comparison_page_agree_with_the_runs(star
 
 @pytest.mark.slow
 def test_with_equal_bandwidth_per_node_only_transmission_times_scale_with_the_degree() -> None:
-    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5.
-
-    Start-up times stay equal.
-    """
+    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5, but T_s is not."""
     plain = {
         run.point.structure: run
         for run in page.results("SF7")

@@ -120,7 +120,7 @@ def test_optimal_values_equal_those_of_an_exhaustive_search() -> None:
 def test_the_counting_bound_uses_the_largest_number_of_nodes_informed_in_each_round() -> None:
     """With degree 3, at most 1, 2, 4, 8, 14, 24 nodes are informed after 0, 1, 2, .. rounds.
 
-    A node sends at most twice, since one of its three neighbours has informed it.
+    Every node but the root sends at most twice, since one of its neighbours has informed it.
     """
     assert [counting_bound(nodes, 3) for nodes in (1, 2, 3, 8, 9, 14, 15, 24, 25)] == (
         [0, 1, 2, 3, 4, 4, 5, 5, 6]
