@@ -189,7 +189,7 @@ def test_dead_nodes_and_links_other_than_the_root_add_no_remark_to_the_result() 
 def test_the_units_of_dead_sources_are_not_required_and_a_remark_says_so(
     collective: str, algorithm: str, dead: list[Fault], subject: str, them: str
 ) -> None:
-    """Only collectives with several sources are tested."""
+    """In the tested collectives, allgather and alltoall, every node is a source."""
     schedule = build("S4", collective, algorithm)
     run = assert_same_verdict(schedule, [fault.on(schedule.topology) for fault in dead])
     assert run.remarks == (
