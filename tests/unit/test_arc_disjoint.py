@@ -1,4 +1,4 @@
-"""Arc-disjoint spanning trees: their number and heights, and equal results without numba.
+"""Arc-disjoint spanning trees: their number, their heights, and results without numba.
 
 NetworkX checks the links of the trees.
 """

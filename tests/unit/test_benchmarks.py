@@ -48,7 +48,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The first edge list contains a cycle that the root cannot reach. The second omits a node."""
+    """One edge list contains a cycle that the root cannot reach. The other list omits a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):

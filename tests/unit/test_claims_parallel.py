@@ -1,4 +1,4 @@
-"""Verification of many claims: planning of sizes and tasks, worker processes, and errors."""
+"""Verification of many claims: planned sizes and tasks, worker processes, and errors."""
 
 import multiprocessing
 from dataclasses import replace

@@ -350,7 +350,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
-    """In this test, runs have the same problem if topology, port model and message size agree."""
+    """In this test, a problem consists of a topology, a port model and a message size."""
     comparison = pair(ours, theirs)
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}

@@ -192,7 +192,7 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
 
 
 def test_displacements_of_nodes_in_necklaces_follow_the_definition() -> None:
-    """On S_6, several nodes of a necklace can have the same smallest cycle."""
+    """S_6 is tested because several nodes of a necklace can have the same smallest cycle there."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]

@@ -75,7 +75,7 @@ def test_the_best_number_of_message_pieces_equals_that_found_by_trying_all_numbe
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
-def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
+def test_the_optimum_over_real_numbers_for_edge_disjoint_trees_follows_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) messages for x copies and diameter D.

@@ -114,7 +114,7 @@ def test_pydot_reads_the_links_and_labels_of_an_exported_topology(spec: str) -> 
 
 @each_topology
 def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
-    """Topologies of up to 62 nodes use the short form of the node count, and S5 the long form."""
+    """The node count has a short form for up to 62 nodes, and a long form for S5 with 120 nodes."""
     data = written(topology(spec), "graph6").encode()
     graph = nx.Graph()
     graph.add_nodes_from(range(topology(spec).nodes))

@@ -259,7 +259,7 @@ ENDS = {
 def test_a_plug_in_that_raises_system_exit_does_not_end_the_command(
     load: Callable[[str], None], kind: str, end: str
 ) -> None:
-    """The same holds for `GeneratorExit` and `BaseException`."""
+    """Neither does a plug-in that raises `GeneratorExit` or `BaseException`."""
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
         BUILDS[kind]()

@@ -102,7 +102,10 @@ def as_graph(spec: str) -> "nx.Graph[int]":
 
 
 def test_optimal_values_equal_those_of_an_exhaustive_search() -> None:
-    """The bisection width is a minimum over halves, the fault diameter a maximum over faults."""
+    """The bisection width is a minimum over all halves of the nodes.
+
+    The fault diameter is a maximum over all sets of degree - 1 faulty nodes.
+    """
     for spec in ("S3", "Q3", "S4,2"):
         graph = as_graph(spec)
         halves = [half for half in combinations(sorted(graph), len(graph) // 2) if 0 in half]
