@@ -51,7 +51,7 @@ PORT_BETWEEN: dict[str, Callable[[int], Callable[[Any, Any], int]]] = {
 
 
 def substars(network: Topology, root: Any, ports: str, messages: int) -> Collection[Row]:
-    """Return the rows of a broadcast of several messages along the recursive-substar tree."""
+    """Return the rows of a broadcast along the recursive-substar tree."""
     if ports == "one":
         rows = recursive_substar.one_port(root, messages)
         return [row._replace(unit=row.unit[1]) for row in rows]

@@ -32,7 +32,7 @@ def test_the_tables_on_the_allreduce_page_agree_with_the_experiment_runs(
 
 
 @EVERY
-def test_from_the_crossover_on_the_algorithm_for_long_vectors_is_faster(
+def test_the_algorithm_for_long_vectors_is_faster_at_and_above_the_crossover(
     topology: str,
 ) -> None:
     """For vectors one byte shorter than the crossover, the algorithm is not faster."""

@@ -30,7 +30,7 @@ def place() -> Place:
 
 
 def test_every_query_has_benchmark_cases() -> None:
-    """The queries that another library answers, and only these, declare columns to compare."""
+    """Columns to compare are declared for a query if, and only if, another library answers it."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 

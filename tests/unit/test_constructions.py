@@ -166,7 +166,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
 def test_large_trees_at_a_distant_root_have_the_known_properties(case: Case) -> None:
-    """Oracles are too slow here. The reference is the forest at the identity, translated."""
+    """The reference is the translated forest at the identity, because oracles are too slow."""
     network = topology(case.spec)
     root = network.nodes - 2
     built = forest(network, case.name, root=root)

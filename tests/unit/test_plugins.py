@@ -259,7 +259,7 @@ ENDS = {
 def test_a_plug_in_that_raises_system_exit_does_not_end_the_command(
     load: Callable[[str], None], kind: str, end: str
 ) -> None:
-    """Neither does a plug-in that raises `GeneratorExit` or `BaseException`."""
+    """`GeneratorExit` and `BaseException` do not end the command either."""
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
         BUILDS[kind]()

@@ -222,7 +222,7 @@ def with_proof(record: Record, format_: str) -> Record:
 
 
 def _with_formula(record: Record) -> Record:
-    """Set the checksum in a record's proof to that of the formula that starcast writes."""
+    """Return the record with the checksum of the formula that starcast writes for the proof."""
     written: list[Formula] = []
 
     def keep(formula: Formula) -> str:
