@@ -25,15 +25,15 @@ from starcast.trees.construction import single_trees
 from support.meeting import places, plain_rows, tree_of
 from unit.test_constructions import ORACLES as TREES
 
-#: A function that takes topology, root, port model and arguments, and returns rows. The units in
-#: these rows are numbers.
+#: A function that takes topology, root, port model and arguments, and returns rows. In these rows,
+#: units are numbers.
 Oracle = Callable[..., Collection[Row]]
 
 
 def along_trees(
     construction: str, network: Topology, root: Any, ports: str, segments: int
 ) -> set[Row]:
-    """Return the rows of a broadcast whose segments are pipelined down the oracle's trees.
+    """Return the rows of a broadcast that pipelines its segments along the oracle's trees.
 
     In the one-port model, each step is divided into one sub-step per port.
     """
@@ -51,7 +51,7 @@ PORT_BETWEEN: dict[str, Callable[[int], Callable[[Any, Any], int]]] = {
 
 
 def substars(network: Topology, root: Any, ports: str, messages: int) -> Collection[Row]:
-    """Return the rows that send messages, one after the other, down the recursive-substar tree."""
+    """Return the rows of a broadcast along the recursive-substar tree."""
     if ports == "one":
         rows = recursive_substar.one_port(root, messages)
         return [row._replace(unit=row.unit[1]) for row in rows]
@@ -98,7 +98,10 @@ def translated(construction: str, network: Topology, root: Any, ports: str) -> C
 
 
 def numbered(rows: Collection[Row], nodes: Sequence[Any], units: int) -> set[Row]:
-    """Replace each unit, given by its source and a number, by its number in the whole schedule."""
+    """Return the rows with units that are numbered over all sources.
+
+    In the given rows, a unit is a pair of its source and its number among the units of this source.
+    """
     first = {source: number * units for number, source in enumerate(nodes)}
     return {row._replace(unit=first[row.unit[0]] + row.unit[1]) for row in rows}
 

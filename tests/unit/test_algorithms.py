@@ -149,7 +149,7 @@ def test_the_public_names_of_algorithms_and_arguments_do_not_change() -> None:
 def test_invalid_arguments_of_algorithms_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """The hint for an invalid number of messages lists valid numbers, such as 4, 8 and 12."""
+    """If the number of messages is invalid, the hint lists valid numbers, such as 4, 8 and 12."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:

@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("topology", ["Q7", *SLOW])
 
 
 def lines(table: str, topology: str) -> list[str]:
-    """Return the lines for a topology from a table of the page."""
+    """Return the lines for a topology in a table on the allreduce page."""
     text = allreduce.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(table, "allreduce.py"))[2].partition(END)[0]
     return [line for line in text.splitlines() if line.startswith(f"| {topology} |")]
@@ -32,7 +32,7 @@ def test_the_tables_on_the_allreduce_page_agree_with_the_experiment_runs(
 
 
 @EVERY
-def test_the_algorithm_for_long_vectors_is_faster_from_the_crossover_on(
+def test_the_algorithm_for_long_vectors_is_faster_at_and_above_the_crossover(
     topology: str,
 ) -> None:
     """For vectors one byte shorter than the crossover, the algorithm is not faster."""

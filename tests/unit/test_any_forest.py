@@ -61,10 +61,10 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "FT4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "reduce-scatter", "allreduce"])
-def test_an_algorithm_declares_no_construction_for_a_schedule_without_a_forest(
+def test_an_algorithm_declares_a_construction_exactly_if_its_schedule_has_a_forest(
     spec: str, collective: Collective
 ) -> None:
-    """An expanded schedule has no forest, because every source has its own trees."""
+    """A schedule with the rows of all sources has no forest, as each source has its own trees."""
     network = topology(spec)
     entry = find_algorithm(collective, "forest")
     for ports in PORT_MODELS:

@@ -1,4 +1,4 @@
-"""Arc-disjoint spanning trees: their number and heights, and equal results without numba.
+"""Arc-disjoint spanning trees: their number, their heights, and results without numba.
 
 NetworkX checks the links of the trees.
 """
@@ -135,7 +135,7 @@ def test_the_same_seed_always_gives_the_same_arc_disjoint_trees() -> None:
     assert any(not np.array_equal(one, two) for one, two in pairwise(seeds))
 
 
-def test_forest_ids_contain_only_arguments_that_are_not_defaults() -> None:
+def test_forest_ids_contain_only_arguments_that_differ_from_their_defaults() -> None:
     assert forest("S4", "arc-disjoint").id == "S4:arc-disjoint:1234"
     assert forest("S4", "arc-disjoint", trees=3, seed=0).id == "S4:arc-disjoint:1234"
     chosen = "arc-disjoint(seed=5,trees=2)"

@@ -173,11 +173,10 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
 
 
 def _meanings() -> dict[str, set[str]]:
-    """Return all definitions of each public class name and type alias.
+    """Return the modules that define each public class, and the values of each type alias.
 
-    The definition of a class is its module, and that of an alias is its value. An alias such as
-    `Base = columns.Base` is omitted, because it only imports a name. The type aliases are plain
-    assignments, because a `type` statement needs Python 3.12.
+    An alias such as `Base = columns.Base` is omitted, because it only imports a name. The type
+    aliases are plain assignments, because a `type` statement needs Python 3.12.
     """
     meanings = defaultdict[str, set[str]](set)
     for name, path in NAMES.items():
@@ -196,7 +195,7 @@ def test_no_class_name_is_used_in_three_modules() -> None:
     assert {name: found for name, found in _meanings().items() if len(found) > 2} == {}
 
 
-def test_no_name_of_a_type_alias_has_a_second_meaning() -> None:
+def test_the_name_of_a_type_alias_has_no_second_meaning() -> None:
     """Aliases with the same name must have the same value, and no class may have their name."""
     wrong = {}
     for name, found in _meanings().items():

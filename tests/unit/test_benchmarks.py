@@ -1,4 +1,4 @@
-"""Benchmarks: other libraries compute the same results, and ratios that get worse are reported."""
+"""Benchmarks: other libraries compute the same results, and worse speed ratios are reported."""
 
 import json
 from fractions import Fraction
@@ -48,7 +48,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The first edge list contains a cycle that the root cannot reach. The second omits a node."""
+    """One edge list contains a cycle that the root cannot reach. The other list omits a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -97,7 +97,7 @@ def test_a_cluster_converted_from_forestcoll_keeps_its_switches_and_capacities()
     assert bottleneck_cut(cluster, Fraction(1), machine).time == Fraction(1, 2)
 
 
-def test_every_benchmark_has_a_section_on_the_page() -> None:
+def test_every_benchmark_has_a_section_on_the_benchmark_page() -> None:
     assert set(report.SECTIONS) == set(MODULES)
 
 

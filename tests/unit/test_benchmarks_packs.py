@@ -25,12 +25,12 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return the benchmark data of S4, the smallest star graph on which every case makes sense."""
+    """Return the benchmark data of S4, a small star graph on which every case is defined."""
     return Place("S4")
 
 
 def test_every_query_has_benchmark_cases() -> None:
-    """Columns to compare are declared for exactly those queries that another library answers."""
+    """Columns to compare are declared for a query if, and only if, another library answers it."""
     assert CASES.keys() == shipped().keys()
     assert {query for query, _ in PEERS} == COMPARED.keys()
 
@@ -111,7 +111,7 @@ def library_results(filled: Place, name: str, given: Mapping[str, Any]) -> list[
     ]
 
 
-def test_every_engine_statement_except_the_schema_belongs_to_a_query(
+def test_each_statement_for_a_database_engine_belongs_to_a_query_or_is_the_schema(
     stored: tuple[Place, list[Any]],
 ) -> None:
     _, engines = stored

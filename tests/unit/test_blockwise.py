@@ -34,8 +34,8 @@ from starcast.trees import forest
 from support.shards import seal
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Forests, each with a number m. The nodes of a block differ by a permutation of m symbols. For
-#: m = n, there is a single block.
+#: Forests, given by topology, construction, arguments and root, each with a number m. The nodes of
+#: a block differ only in the order of m symbols. If m = n, one block contains all nodes.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),

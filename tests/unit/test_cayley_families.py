@@ -1,6 +1,7 @@
 """Cayley graphs.
 
-Families are compared with definitions and published values. Other graphs are given by generators.
+The graphs belong to built-in families, or are built from generators. Built-in families are compared
+with definitions and published values.
 """
 
 import re

@@ -206,7 +206,7 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the maximum number of paths that have a link in common.
+    """Return the maximum number of paths that share a link.
 
     If ``apart`` is "nodes", inner nodes are counted instead of links. The link of a path without
     inner nodes is counted in both cases.
@@ -402,7 +402,7 @@ def changed(
 ) -> tuple[Any, NDArray[np.uint8], int]:
     """Return the checker arguments for a forest with some changed parent ports.
 
-    Each keyword is an underscore followed by the label of a node. Its value is the parent port.
+    Each keyword is an underscore and the label of a node. The value is the new port of this node.
     """
     trees = forest(spec, construction)
     ports = trees.parent_port.copy()

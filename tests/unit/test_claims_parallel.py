@@ -1,4 +1,4 @@
-"""Verification of many claims: planning of sizes and tasks, worker processes, and errors."""
+"""Verification of many claims: planned sizes and tasks, worker processes, and errors."""
 
 import multiprocessing
 from dataclasses import replace
@@ -30,7 +30,7 @@ def test_each_claim_is_verified_once_per_requested_size_to_which_it_applies() ->
         verify.plan_pairs(both, sizes=["S3", "S4,2"])
 
 
-def test_a_claim_applies_to_larger_sizes_unless_it_lists_its_sizes() -> None:
+def test_a_claim_applies_to_other_sizes_of_its_family_unless_it_lists_its_sizes() -> None:
     lemma5 = replace(find_claim("TS.L5"), sizes=family_sizes("star", 4, 5, 6))
     specs = ("S2", "S3", "S6", "S9", "Q3", "S4,2")
     assert [spec for spec in specs if applies_to(lemma5, spec)] == ["S3", "S6", "S9"]

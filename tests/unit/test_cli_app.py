@@ -85,7 +85,7 @@ def test_a_command_does_not_import_packages_that_it_does_not_need(
     assert not modules & set(unused.split())
 
 
-def test_starcast_stores_does_not_import_neo4j_and_the_driver_does_not_import_pandas() -> None:
+def test_importing_starcast_stores_loads_no_neo4j_and_its_driver_loads_no_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
         "import sys, starcast.stores; print('neo4j' in sys.modules); "

@@ -23,7 +23,9 @@ def rows_of(starcast: Starcast, line: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_each_row_of_a_cost_table_has_its_cost_gap_and_simulated_cost(starcast: Starcast) -> None:
+def test_each_row_of_a_cost_table_has_its_cost_its_gap_and_its_simulated_cost(
+    starcast: Starcast,
+) -> None:
     words = "S4 --collective broadcast --ports all -m 1000 --t-s 7/2 --t-c 3"
     printed = rows_of(starcast, f"{words}")
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
@@ -56,14 +58,14 @@ def test_each_row_of_a_cost_table_has_its_cost_gap_and_simulated_cost(starcast: 
         for name in ("pieces", "cited", "source"):
             assert shown[name] == getattr(row, name)
         assert shown["transmissions"] == row.cost.transmissions
-        # A real optimum of 0 means that fewer pieces are always better. It is printed as null.
+        # If fewer pieces are always better, the optimum over real numbers is 0 and printed as null.
         assert shown["real_pieces"] == (row.real_pieces or None)
 
 
 def test_without_options_cost_table_prints_all_collectives_and_port_models(
     starcast: Starcast,
 ) -> None:
-    """The rows of one collective in both port models are sorted by time together."""
+    """The rows of a collective are sorted by time, whatever their port model."""
     printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     rows = [row for row in printed if row["collective"] == "allgather"]
@@ -122,7 +124,9 @@ def test_schedules_too_large_for_a_simulation_are_reported_on_stderr(starcast: S
     ]
 
 
-def test_cost_tables_in_csv_and_markdown_have_the_same_rows_as_in_json(starcast: Starcast) -> None:
+def test_cost_tables_in_csv_and_markdown_have_the_row_names_of_the_table_in_json(
+    starcast: Starcast,
+) -> None:
     words = "S6,3 --collective broadcast --no-simulate"
     names = [row["name"] for row in rows_of(starcast, words)]
     written = starcast(f"cost table {words} -f csv").rows
@@ -131,8 +135,8 @@ def test_cost_tables_in_csv_and_markdown_have_the_same_rows_as_in_json(starcast:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line below a cost table that describes a source. The rows of the table refer to
-#: the source by the letters at this start.
+#: The start of the lines below a cost table. Each of these lines describes a source, and the rows
+#: of the table refer to the source by the letters at the start.
 BELOW = re.compile(r"[a-z]+\) ")
 
 
@@ -190,7 +194,9 @@ def test_cost_table_shows_all_columns_with_the_option_all(starcast: Starcast) ->
     assert unsimulated == [name for name in short if "simulated" not in name]
 
 
-def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: Starcast) -> None:
+def test_cost_optimum_prints_the_optimum_over_real_numbers_and_over_integers(
+    starcast: Starcast,
+) -> None:
     (row,) = starcast("cost optimum S6 broadcast edge-disjoint -m 4096 --copies 2 -f json").json
     machine = costs.Machine(Fraction(100), Fraction(1))
     real, best = costs.optimal_pieces(

@@ -81,7 +81,7 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
 
 
 def test_forest_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
-    """The heights on S3 are 5 and 4, although Lemma 5 of Tseng & Sheu 1997 states 5 for both."""
+    """The two trees have heights 5 and 4. Lemma 5 of Tseng & Sheu 1997 states height 5 for both."""
     result = starcast("forest show S3 multiple -f csv")
     rows = {row["property"]: row for row in result.rows}
     assert rows["heights"]["value"] == "5 4"
@@ -108,7 +108,7 @@ def test_forest_show_prints_the_same_for_a_file_as_for_its_construction(starcast
 
 
 def test_commands_that_show_stored_artifacts_fail_without_a_server(starcast: Starcast) -> None:
-    """Forest ids without a construction, `--stored` and `--verify` refer to the stores."""
+    """A forest id and the options `--stored` and `--verify` refer to stored artifacts."""
     assert "127.0.0.1:1" in refused(starcast("forest show S5:multiple:12345"), 4)[0]
     zeros = starcast("forest show S5:multiple:12345 --labels 0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (

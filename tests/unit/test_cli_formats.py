@@ -17,7 +17,7 @@ MULTIPLE = "schedule export S4 broadcast multiple --segments 2"
 
 
 def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> None:
-    """The test compares stdout with a file, for the rows of one source and of all sources."""
+    """`schedule export` gives the same CSV on stdout and in a file."""
     for more in ("", "--expand", "--labels 0"):
         words = f"S3 alltoall exact {more}"
         printed = starcast(f"schedule rows {words} -f csv").out

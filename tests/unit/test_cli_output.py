@@ -158,7 +158,7 @@ def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
 
 
 def test_short_and_ended_tasks_print_no_progress_and_unused_reporters_are_freed() -> None:
-    """A task that outlives its command is silent, even if the command's reporter still exists."""
+    """A task that continues after its command prints nothing, even if its reporter still exists."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows") as task:

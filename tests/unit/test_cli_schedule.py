@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """All algorithms can be listed, only those on a topology, or only those of a collective."""
+    """The list can be limited to the algorithms on a topology, or to those of a collective."""
     assert len(printed(starcast("schedule algorithms --format json"))) == len(algorithms())
     on_q4 = printed(starcast("schedule algorithms Q4 --format json"))
     assert [row["algorithm"] for row in on_q4] == [
@@ -61,7 +61,7 @@ def test_schedule_simulate_prints_the_results_of_the_simulation(
 
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
-    """The output counts missing units. A schedule is complete if one copy of every unit arrives."""
+    """The output states the number of missing units, which is 0 if a copy of each unit arrives."""
     words = "schedule simulate S4 broadcast 'edge-disjoint(copies=2)' -f json"
     survived = printed(starcast(f"{words} --fault 2134"))
     assert survived["complete"] is True

@@ -53,7 +53,7 @@ def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any)
     return compare(sides, **options)
 
 
-def test_a_shorter_time_is_better_and_its_change_is_negative() -> None:
+def test_a_run_with_a_shorter_time_is_better_and_has_a_negative_change() -> None:
     for after, change, percent, verdict in (
         (5, -5, -50.0, BETTER), (15, 5, 50.0, WORSE), (10, 0, 0.0, SAME),
     ):  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_shorter_time_is_better_and_its_change_is_negative() -> None:
         assert (row["change"], row["change_percent"], row["verdict"]) == (change, percent, verdict)
 
 
-def test_changes_are_exact_and_have_no_percentage_if_the_baseline_is_zero() -> None:
+def test_the_change_of_a_time_is_exact_and_has_no_percentage_if_the_baseline_is_zero() -> None:
     (row,) = pair(run(Fraction(1, 3)), run(Fraction(1, 7))).rows()
     assert row["change"] == Fraction(1, 7) - Fraction(1, 3)
     (row,) = pair(run(0), run(1)).rows()
@@ -120,7 +120,7 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
         [run(20 - p, segments=p) for p in (1, 2, 4)], [run(10 - p, segments=p) for p in (1, 3, 5)],
         "segments", [(1,), (2,), (3,), ("4 | 5",)],
     ),
-    # If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired.
+    # Matching 7 segments with 7, and 5 with 5, would pair different algorithms.
     "segments only between runs of the same algorithm": (
         [run(10, segments=7), run(20, segments=5, algorithm="greedy")],
         [run(9, segments=5), run(21, segments=7, algorithm="greedy")],
@@ -350,7 +350,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
-    """In this test, runs have the same problem if topology, port model and message size agree."""
+    """In this test, a problem consists of a topology, a port model and a message size."""
     comparison = pair(ours, theirs)
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}
@@ -420,7 +420,7 @@ def test_sorting_comparison_rows_by_a_quantity_uses_the_smallest_value_in_each_r
     assert short.matches == full.matches
 
 
-def test_machine_readable_data_has_a_column_per_side_for_each_differing_parameter() -> None:
+def test_comparison_data_have_a_column_per_side_for_each_parameter_that_differs() -> None:
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
     theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = pair(ours, theirs)

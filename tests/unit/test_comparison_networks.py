@@ -145,7 +145,7 @@ def test_compared_runs_cannot_differ_in_axes_that_define_the_problem(axis: str) 
     assert "topology, ports, root, execution, t_s, t_c" in refused.value.hint
 
 
-def test_axes_in_the_option_across_change_no_verdict_if_all_runs_have_equal_values() -> None:
+def test_axes_in_the_option_across_change_no_verdict_if_all_runs_agree_on_them() -> None:
     """The option lists axes, such as topology, in which compared runs may differ."""
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), ALLOWED_ACROSS))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]

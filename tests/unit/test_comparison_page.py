@@ -234,7 +234,7 @@ def test_texts_given_by_users_are_escaped_on_the_comparison_page() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert len(read.find("script")) == 2  # one has the data, the other the code
+    assert len(read.find("script")) == 2  # one script has the data, the other the code
     assert nasty in read.text
 
 

@@ -57,7 +57,7 @@ CUBES: dict[str, Oracle] = {
     "edge-disjoint-binomial": lambda root, _: hypercube.edge_disjoint_binomial(root),
 }
 ORACLES = {"star": STARS, "nk-star": NK_STARS, "hypercube": CUBES}
-#: Constructions whose trees are derived from other trees, or found by searches or flows.
+#: Constructions without an oracle: their trees are derived from others, or found by searches.
 WITHOUT_ORACLE = {
     "label-change", "dimension-change", "optimal-edge-disjoint", "breadth-first", "arc-disjoint",
 }  # fmt: skip
@@ -166,10 +166,7 @@ LARGE = cases("S8", "S9", "S9,5", "S20,3", "S35,2", "Q16")
 
 @pytest.mark.parametrize("case", LARGE, ids=":".join)
 def test_large_trees_at_a_distant_root_have_the_known_properties(case: Case) -> None:
-    """The oracles are too slow here, so the trees are compared with translations of other trees.
-
-    These other trees have the identity as root.
-    """
+    """The reference is the translated forest at the identity, because oracles are too slow."""
     network = topology(case.spec)
     root = network.nodes - 2
     built = forest(network, case.name, root=root)
@@ -195,7 +192,7 @@ def test_constructions_are_refused_on_families_for_which_they_are_undefined(spec
 
 
 def test_displacements_of_nodes_in_necklaces_follow_the_definition() -> None:
-    """On S_6, several nodes of a necklace can have the same smallest cycle."""
+    """S_6 is tested because several nodes of a necklace can have the same smallest cycle there."""
     for n in (5, 6):
         expected = [scatter_trees.displacement(x) for x in star_graph.nodes(n)[1:]]
         assert displacements(n).tolist() == [0, *expected]

@@ -31,7 +31,7 @@ def build(spec: str, construction: str) -> Forest:
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Return all edges in order, each as parent, child, tree, level and port at the parent."""
+    """Return all tree edges, each as (parent, child, tree, level, port at the parent), sorted."""
     topology = trees.topology
     levels = trees.levels()
     result = []

@@ -1,7 +1,4 @@
-"""Costs as exact fractions: closed forms of broadcasts, lower bounds, and simulated costs.
-
-The tests mention pitfalls by their numbers in docs/definitions/tseng-sheu.md.
-"""
+"""Costs as exact fractions: closed forms of broadcasts, lower bounds, and simulated costs."""
 
 from fractions import Fraction
 from math import isqrt
@@ -78,7 +75,10 @@ def test_the_best_number_of_segments_of_algorithm_multiple_is_equation_5_rounded
 
 
 def test_one_segment_is_best_for_broadcasts_on_s2() -> None:
-    """On S2 the real optimum is 0, so the code must not divide by it (tseng-sheu.md, pitfall 7)."""
+    """On S2 the optimum over real numbers is 0, so the code must not divide by it.
+
+    This is pitfall 7 in docs/definitions/tseng-sheu.md.
+    """
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
             paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))
@@ -86,7 +86,10 @@ def test_one_segment_is_best_for_broadcasts_on_s2() -> None:
 
 
 def test_costs_of_integer_messages_and_times_are_exact_fractions() -> None:
-    """An integer argument must not lead to floats (tseng-sheu.md, pitfall 6)."""
+    """An integer argument must not lead to floats.
+
+    This is pitfall 6 in docs/definitions/tseng-sheu.md.
+    """
     machine = costs.Machine(t_s=1, t_c=1)  # type: ignore[arg-type]
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)

@@ -111,7 +111,7 @@ def test_no_simulated_cost_is_below_the_lower_bound(
         bound = costs.lower_bound(*by, messages=messages, copies=asked.copies)
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
-        # All sends of a step start together, so start-ups and bytes each have a lower bound.
+        # All sends of a step start together, so start-ups and bytes are bounded separately.
         assert real.start_ups >= bound.start_ups, case
         assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case

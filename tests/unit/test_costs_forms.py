@@ -176,10 +176,10 @@ def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:
     [("S4", "optimal"), ("S4", "recursive-substar"), ("S4,2", "substar-doubling")],
 )
 @pytest.mark.whole
-def test_a_one_port_allreduce_takes_twice_the_steps_of_its_broadcast(
+def test_the_closed_form_of_a_one_port_allreduce_has_twice_the_steps_of_its_broadcast(
     spec: str, algorithm: str
 ) -> None:
-    """A reduce and a broadcast of one unit follow each other."""
+    """An allreduce performs a reduce and then a broadcast, which take equally many steps."""
     whole, half = (
         costs.closed_form(spec, collective, algorithm, "one", Fraction(8), UNIT_MACHINE)
         for collective in ("allreduce", "broadcast")

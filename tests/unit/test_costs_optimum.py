@@ -75,7 +75,7 @@ def test_the_best_number_of_message_pieces_equals_that_found_by_trying_all_numbe
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
-def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
+def test_the_optimum_over_real_numbers_for_edge_disjoint_trees_follows_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) messages for x copies and diameter D.
@@ -131,10 +131,10 @@ def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
 def test_the_best_number_of_pieces_is_found_for_random_pipelines(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """The pipelines have random parameters, and the function `price` gives their time for p pieces.
+    """The function `price` gives the time of a pipeline with random parameters for p pieces.
 
-    A pipeline has a fixed number of steps plus ceil(slope p / period). Each step takes one start-up
-    and d/p bytes. A further b bytes do not depend on p.
+    With p pieces, a pipeline takes fixed + ceil(slope p / period) steps. Each step takes one
+    start-up and sends d/p bytes. In addition, b bytes are sent, whatever p is.
     """
 
     def price(pieces: int) -> costs.Cost:

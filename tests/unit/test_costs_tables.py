@@ -61,7 +61,7 @@ def row(asked: CostProblem, name: str) -> CostRow:
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Return the cost in a row, and fail if it has none."""
+    """Return the cost in a row; the row must have a cost."""
     assert result.cost is not None
     return result.cost
 
@@ -123,7 +123,7 @@ def test_rows_of_cost_tables_cited_from_papers_have_the_costs_of_the_definitions
                 assert cost.time == page.start_ups * start_up + page.share * m * byte
 
 
-def test_the_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() -> None:
+def test_the_cost_table_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() -> None:
     result = row(problem(ports="one"), "Qiu [14]")
     assert result.cost is None
     assert result.gap is None

@@ -99,7 +99,8 @@ def test_many_labels_looked_up_together_have_the_same_ranks_as_single_labels(
     }
 
 
-def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None:
+def test_a_rank_with_a_number_sign_can_be_mixed_with_labels(tmp_path: Path) -> None:
+    """In a CSV column that contains labels, the rank 1 is written as #1."""
     for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
         content = f"{HEADER}1,{first},2,0\n2,{second},3,0\n"
         assert read_csv(tmp_path, content, "S3", "broadcast").sender.tolist() == [0, 1]

@@ -49,7 +49,7 @@ def test_a_tree_drawing_shows_every_node_and_edge_without_overlaps_and_crossings
 
 
 def assert_edges_go_down(trees: Forest, tree: int, result: Picture) -> None:
-    """Check that every edge goes from the parent's box to the child's, in its port's colour."""
+    """Check that every edge goes from the parent to the child, in the colour of its port."""
     topology = trees.topology
     lines = {stroke.title.rpartition("> ")[2]: stroke for stroke in result.strokes}
     expected = set()
@@ -66,7 +66,7 @@ def assert_edges_go_down(trees: Forest, tree: int, result: Picture) -> None:
 
 
 def assert_edges_do_not_cross(result: Picture) -> None:
-    """Check that edges between two rows are in the same order at both ends, so that none cross."""
+    """Check that no edges cross: their order is the same at both ends."""
     rows = defaultdict(list)
     for stroke in result.strokes:
         rows[stroke.ends[0].imag].append(stroke.ends)

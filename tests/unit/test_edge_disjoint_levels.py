@@ -19,7 +19,7 @@ from starcast.trees import Forest, forest
 def test_the_row_count_of_a_scatter_along_edge_disjoint_trees_needs_no_trees(n: int) -> None:
     """The computed number of rows equals the sum of the levels at which the trees deliver units.
 
-    In some cases, nodes on short necklaces cannot be divided evenly among the trees.
+    In some cases, the nodes on short necklaces cannot be divided evenly among the trees.
     """
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")

@@ -201,7 +201,7 @@ def server(tmp_path: Path) -> Neo4j:
 
 
 def test_the_first_data_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
-    """Before the first start, no directory exists. Looking for directories creates none."""
+    """Before the first start, no directory exists. A search for directories creates none."""
     server = Neo4j(Home(tmp_path))
     assert server.data == tmp_path / "neo4j" / "data"
     assert server.stale_folders() == []

@@ -60,7 +60,7 @@ def test_without_a_terminal_uninstall_requires_the_option_yes(settings: Settings
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 
-def test_uninstall_finally_lists_files_that_it_does_not_delete(
+def test_uninstall_lists_at_the_end_the_files_that_it_does_not_delete(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`make` has created uv's cache, and --install-completion has created a script."""

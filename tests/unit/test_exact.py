@@ -20,7 +20,7 @@ from support.examples import max_examples
 from support.meeting import plain_rows
 from support.simulator_cases import MUTATIONS, mutate
 
-#: Pairs of n and a number M of messages, with all M up to 2n.
+#: All pairs of n from 2 to 6 and a number of messages from 1 to 2n.
 SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 
@@ -39,6 +39,7 @@ def test_the_exact_alltoall_takes_the_minimum_number_of_steps(n: int, messages: 
     Here t_n is the sum of the distances from one node, so all paths are shortest paths. The oracle
     finds no problem in the schedules on small stars. On larger stars, the oracle is slow, so only
     the simulator checks the schedules.
+
     The idle steps of all links of a node add up to less than n-1.
     """
     schedule = exact(n, messages)

@@ -56,7 +56,7 @@ def test_the_schedules_printed_on_the_alltoall_page_take_the_minimum_number_of_s
 def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_first_hops_sent_early(
     n: int,
 ) -> None:
-    """Each cell of these tables on the alltoall page shows the hop over one port in one step."""
+    """In these tables on the alltoall page, a cell shows the hop over a port in a step."""
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]

@@ -26,12 +26,12 @@ from starcast.collectives.alltoall import (
 )
 from support.meeting import refused
 
-#: Pairs of n and a number M of messages in a round, where M <= n-1.
+#: Pairs of n and the number M of messages in a round. M is at most n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-def test_paths_to_short_necklaces_cross_all_dimensions_equally_often_up_to_rounding() -> None:
-    """If all these paths have h hops, they cross each dimension at most ceil(h / (n-1)) times."""
+def test_paths_to_short_necklaces_cross_no_dimension_more_often_than_necessary() -> None:
+    """With h hops in total, the paths cross each dimension at most ceil(h / (n-1)) times."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -41,22 +41,22 @@ def test_paths_to_short_necklaces_cross_all_dimensions_equally_often_up_to_round
             assert hops == messages * page.short_hops(n)
 
 
-def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The entry of a cycle is one of its symbols. The number of uses of each symbol is limited.
+def test_a_cycle_gets_another_symbol_if_a_later_cycle_has_no_other_choice() -> None:
+    """Each cycle gets one of its symbols as its entry, and the uses of each symbol are limited.
 
-    The last cycle needs entry 2. Therefore, the third cycle moves from entry 2 to 3, and the second
-    cycle from 3 to 4.
+    The last cycle has only symbol 2. Therefore, the third cycle gets symbol 3 instead of 2, and the
+    second cycle gets symbol 4 instead of 3.
     """
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
-def test_entries_of_cycles_are_tried_in_ascending_order() -> None:
-    """If a third cycle also tries entry 3, the second cycle moves from 3 to 4."""
+def test_a_cycle_gets_the_lowest_of_its_symbols_that_is_free() -> None:
+    """If a third cycle needs symbol 3, the second cycle gets symbol 4 instead of 3."""
     assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
-def test_an_internal_error_is_raised_if_no_choice_of_entries_exists() -> None:
+def test_an_internal_error_is_raised_if_the_limits_permit_no_choice_of_symbols() -> None:
     with refused("cannot be balanced", exit_code=1):
         choose_entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
@@ -67,10 +67,10 @@ def test_an_internal_error_is_raised_if_no_choice_of_entries_exists() -> None:
     ),
     st.data(),
 )
-def test_entries_of_all_cycles_are_found_if_a_valid_choice_exists(
+def test_every_cycle_gets_one_of_its_symbols_if_the_limits_permit_it(
     wanted: list[tuple[int, ...]], data: st.DataObject
 ) -> None:
-    """The limits on the use of each symbol come from a random choice, so a solution exists."""
+    """The limit of each symbol is its number of uses in a random solution, so a solution exists."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)
@@ -86,7 +86,7 @@ def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
-def test_the_opening_leaves_every_dimension_idle_once_for_each_step_above_the_minimum(
+def test_the_opening_has_an_idle_step_per_dimension_for_each_step_above_the_minimum(
     n: int, messages: int
 ) -> None:
     """The opening is the first part of the exact alltoall, which serves the short necklaces.

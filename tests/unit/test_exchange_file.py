@@ -67,8 +67,8 @@ def put(content: Any, path: str, value: Any) -> None:
 
     The value GONE deletes the old value. A function computes the new value from the old value.
 
-    In the path, ``experiment`` stands for the first experiment, ``run`` for its first run, and the
-    kind of a cost for this cost of the run.
+    In the path, ``experiment`` stands for the first experiment, ``run`` for its first run, and a
+    kind of cost, such as ``simulated``, for the cost of this kind.
     """
     short = {"experiment": "experiments.0", "run": "experiments.0.runs.0"}
     first, dot, rest = path.partition(".")

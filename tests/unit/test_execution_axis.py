@@ -54,7 +54,8 @@ def test_the_time_of_an_asynchronous_run_equals_the_result_of_the_function_timin
     assert cost.source == "simulated, asynchronous"
 
 
-def test_points_share_an_execution_only_if_synchronous_and_different_only_in_message_size() -> None:
+def test_synchronous_points_that_differ_only_in_message_size_share_an_execution() -> None:
+    """Each asynchronous point is executed separately."""
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 

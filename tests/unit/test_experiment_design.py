@@ -161,7 +161,7 @@ def test_a_missing_or_binary_design_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_the_command_for_one_grid_has_options_and_that_for_several_grids_names_a_file() -> None:
+def test_the_command_of_a_design_has_options_for_one_grid_or_a_file_for_several_grids() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     two = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]})

@@ -71,7 +71,9 @@ wide = st.builds(
 
 
 @given(grids)
-def test_the_points_of_a_grid_are_all_combinations_of_the_values_on_its_axes(grid: Grid) -> None:
+def test_a_grid_has_as_many_points_as_there_are_combinations_of_values_on_its_axes(
+    grid: Grid,
+) -> None:
     points = grid.points()
     varied = ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
     assert len(points) == len(set(points)) == prod(len(grid.axes[axis]) for axis in varied)
@@ -324,7 +326,7 @@ def test_the_order_of_faults_does_not_change_an_experiment_point() -> None:
 
 @few
 @given(wide)
-def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
+def test_the_command_of_an_experiment_point_reproduces_the_point(grid: Grid) -> None:
     """The command names the faults instead of drawing them, so its point has the seed 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
@@ -353,7 +355,7 @@ def test_huge_and_malformed_numbers_are_refused() -> None:
         assert "10^30" in refused.value.hint
 
 
-def test_the_largest_and_smallest_numbers_of_a_point_are_read_back_unchanged() -> None:
+def test_the_largest_and_smallest_numbers_of_an_experiment_point_are_read_back_unchanged() -> None:
     """The command that reproduces a point can contain such values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         point = make_point("S5", "broadcast", "multiple", "all", 1, value, value, value)

@@ -19,7 +19,7 @@ from starcast.topologies.networks import Network
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    """Return a connected network of 2 to 8 nodes: a random tree with further links."""
+    """Generate a connected network of 2 to 8 nodes, which is a random tree with further links."""
     count = draw(st.integers(2, 8))
     links = {(draw(st.integers(0, node - 1)), node) for node in range(1, count)}
     pairs = list(combinations(range(count), 2))

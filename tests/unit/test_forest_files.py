@@ -105,7 +105,10 @@ def test_the_path_of_a_forest_file_may_be_a_string_and_gets_no_suffix(tmp_path: 
 
 
 def test_a_forest_file_with_the_part_names_of_earlier_versions_is_read(tmp_path: Path) -> None:
-    """In earlier files, the hubs are called ``toward``, and the argument ``base`` ``tree``."""
+    """In earlier files, the part ``verify_hubs`` is called ``toward``.
+
+    The argument ``base`` is called ``tree``.
+    """
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
     hubs = np.array(trees.verify_hubs)

@@ -114,7 +114,7 @@ def test_pydot_reads_the_links_and_labels_of_an_exported_topology(spec: str) -> 
 
 @each_topology
 def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
-    """Topologies of up to 62 nodes use the short form of the node count, and S5 the long form."""
+    """The node count has a short form for up to 62 nodes, and a long form for S5 with 120 nodes."""
     data = written(topology(spec), "graph6").encode()
     graph = nx.Graph()
     graph.add_nodes_from(range(topology(spec).nodes))
@@ -444,7 +444,7 @@ def test_the_msccl_oracle_detects_a_corrupted_file() -> None:
         ("S7", "greedy", 1, "5,040 nodes; MSCCL XML supports at most 1,024 GPUs"),
     ],
 )
-def test_the_error_for_a_schedule_that_exceeds_msccl_names_the_limit(
+def test_the_error_for_a_schedule_that_exceeds_a_limit_of_msccl_names_the_limit(
     tmp_path: Path, spec: str, algorithm: str, segments: int, message: str
 ) -> None:
     built = schedule(spec, "broadcast", algorithm, segments=segments)

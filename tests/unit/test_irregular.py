@@ -200,7 +200,7 @@ def test_broadcasts_on_irregular_topologies_are_complete_in_both_execution_model
     assert np.count_nonzero(times.link_busy) == built.topology.nodes - 1
 
 
-#: Topologies that are small enough for schedules with the rows of all sources.
+#: Selects topologies on which schedules can list the rows of all sources.
 few_nodes = pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "Line301"])
 COLLECTIVES = [each for each in collectives.model.COLLECTIVES if each != "alltoall"]
 

@@ -64,7 +64,7 @@ MACHINES = {
 
 
 def made(links: Links) -> Network:
-    """Return the network with the given links and their capacities in GB/s."""
+    """Return the network with the given links, whose capacities are in GB/s."""
     nodes = dict.fromkeys(end for link in links for end in link)
     switches = [node for node in nodes if not node.startswith("g")]
     capacities = [f"{width}GBps" for width in links.values()]

@@ -1,4 +1,4 @@
-"""Layouts of topologies: the positions of nodes, and the effect of symmetries on them."""
+"""Layouts of topologies: node positions, and how symmetries move them."""
 
 import networkx as nx
 import numpy as np

@@ -168,7 +168,7 @@ def _forest_text(file: Path) -> None:
 
 
 def _grids(file: Path) -> None:
-    numbers = list(range(1, 260))  # three of the grids below have more than 200,000 points
+    numbers = list(range(1, 260))  # three grids of this size have more than 200,000 points
     grid = '[[grid]]\ntopology = "S3"\nalgorithm = "greedy"\n'
     file.write_text(f"{grid}message_bytes = {numbers}\nt_s = {numbers}\n" * 100)
 

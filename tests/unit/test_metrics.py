@@ -1,4 +1,4 @@
-"""The methods of `Forest` and `describe_forest`, compared with simple code and known values."""
+"""Forest metrics, as methods of `Forest` and in `describe_forest`, have the expected values."""
 
 from collections import Counter
 from itertools import chain

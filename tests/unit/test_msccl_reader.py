@@ -186,7 +186,7 @@ def test_units_that_stay_on_their_gpu_are_counted_as_units_of_the_schedule(tmp_p
     assert (back.message_units, back.units, simulate(back).complete) == (10, 90, True)
 
 
-def test_an_msccl_file_may_use_as_many_channels_as_any_supported_runtime_permits(
+def test_an_msccl_file_may_use_as_many_channels_as_the_most_permissive_runtime_has(
     tmp_path: Path,
 ) -> None:
     last = max(limits.channels for limits in RUNTIMES.values()) - 1

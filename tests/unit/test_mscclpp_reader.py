@@ -45,7 +45,7 @@ def op(name: str, sources: Any = (), targets: Any = (), **more: Any) -> Operatio
 
 
 def everyone(name: str) -> Operation:
-    """Return an operation that uses a thread block's channels to all other GPUs."""
+    """Return an operation on all channels of a thread block, which lead to the other GPUs."""
     return op(name, channel_ids=list(range(NODES - 1)))
 
 

@@ -328,7 +328,7 @@ def test_a_third_column_of_a_network_file_without_a_header_is_refused_as_ambiguo
     assert links(read("source target capacity\na b 10\nb c 10\n")) == PATH
 
 
-def test_the_first_row_of_a_network_file_is_no_header_if_its_names_occur_in_other_rows(
+def test_the_first_row_of_a_network_file_is_a_link_if_its_names_occur_in_other_rows(
     read: Any,
 ) -> None:
     assert links(read("from to\nto x\n")) == {("from", "to"), ("to", "x")}
@@ -521,7 +521,7 @@ def test_a_network_is_read_from_a_pipe_like_from_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
-        # Opening a pipe waits until its other end is opened, so a thread writes it.
+        # Opening a pipe waits until its other end is opened, so a thread opens that end.
         pool.submit(pipe.write_text, "a,b\nb,c\n")
         assert links(network(pipe)) == PATH
 

@@ -62,10 +62,7 @@ def test_times_of_all_algorithms_on_the_comparison_page_agree_with_the_runs(star
 
 @pytest.mark.slow
 def test_with_equal_bandwidth_per_node_only_transmission_times_scale_with_the_degree() -> None:
-    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5.
-
-    Start-up times stay equal.
-    """
+    """T_c is multiplied by 11/4, the ratio of the degrees of SF7 and S5, but T_s is not."""
     plain = {
         run.point.structure: run
         for run in page.results("SF7")
@@ -116,7 +113,7 @@ def test_the_comparison_page_has_a_drawing_for_each_star_graph() -> None:
 
 
 def share(spec: str, collective: str, unit: str) -> float:
-    """Return the time relative to the star graph that the comparison page states for a network."""
+    """Return the relative time (star graph: 1) that the comparison page states for a network."""
     column = 1 + 2 * page.COLLECTIVES.index(collective) + (unit == "node")
     return float(cells(lines(f"{page.star_of(spec)}-shares")[spec])[column])
 

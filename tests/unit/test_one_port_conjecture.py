@@ -118,8 +118,8 @@ def test_the_bounds_on_broadcast_rounds_use_the_records_in_a_given_folder(
         lab.bound_broadcasts(most=6, folder=tmp_path)
 
 
-def test_the_lower_bound_is_the_rounded_up_logarithm_of_the_nodes_except_on_s5() -> None:
-    """The logarithm of the number of nodes is binary. On S5 the lower bound is 8 instead of 7."""
+def test_the_lower_bound_on_rounds_is_a_rounded_up_logarithm_except_on_s5() -> None:
+    """It is the binary logarithm of the number of nodes. On S5 the bound is 8 instead of 7."""
     table = Lab(Settings.load).bound_broadcasts()
     assert list(table["n"]) == list(range(3, 121))
     for n, lower, logarithm, upper, _ in map(dict.values, table):

@@ -14,7 +14,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_maximum_number_of_nodes_informed_in_some_rounds_equals_an_exhaustive_search(
+def test_the_maximum_number_of_informed_nodes_equals_that_found_by_an_exhaustive_search(
     size: int, links: int
 ) -> None:
     root = tuple(int(each == links) for each in range(links + 1))

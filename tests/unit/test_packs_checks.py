@@ -226,12 +226,14 @@ def test_the_error_for_an_invalid_header_names_the_file_and_the_declaration(
     ],
 )
 @pytest.mark.whole
-def test_a_statement_that_would_exhaust_the_parser_is_refused(statement: str, error: str) -> None:
+def test_a_statement_that_is_too_long_or_too_deeply_nested_is_refused(
+    statement: str, error: str
+) -> None:
     with pytest.raises(LimitError, match=error):
         check_statement(statement, {}, FILE)
 
 
-def test_brackets_in_strings_in_comments_or_side_by_side_are_not_counted_as_nested() -> None:
+def test_brackets_side_by_side_or_in_strings_or_comments_are_not_counted_as_nested() -> None:
     text = f"RETURN {'([{' * 33}1{'}])' * 33} + '{'(' * 200}' + {'(1)+' * 200}1 // {'{' * 200}"
     assert check_statement(text, {}, FILE) == text
 

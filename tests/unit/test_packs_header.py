@@ -67,7 +67,7 @@ def without(field: str) -> str:
     return head + "\n".join(dropwhile(lambda line: line.startswith("//  "), lines))
 
 
-def test_the_fields_cost_revision_and_reference_are_optional_and_parameters_may_be_none() -> None:
+def test_a_header_may_omit_cost_or_revision_or_reference_and_declare_no_parameters() -> None:
     assert parse_header(without("cost")).cost == ""
     assert parse_header(without("revision")).revision == 1
     assert parse_header(without("reference")).reference == ""

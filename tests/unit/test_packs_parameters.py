@@ -244,7 +244,7 @@ def _endless() -> list[object]:
 
 
 class Word(StrEnum):
-    """An enumeration whose members are strings, that is, of a subclass of `str`."""
+    """An enumeration whose members are instances of a subclass of `str`."""
 
     BIG = "big"
 

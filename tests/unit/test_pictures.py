@@ -105,7 +105,7 @@ def assert_links(picture: Subgraph, drawn: Seen) -> None:
 
 
 def assert_ends(drawn: Seen) -> None:
-    """Check that links begin and end at the border of a box, or at most an arrowhead away."""
+    """Check that links end at the border of a box, or at most the length of an arrowhead away."""
     for stroke in drawn.strokes:
         labels = re.split(r" -\d+->? ", stroke.title.split(",")[0])
         for label, end in zip(labels, stroke.ends, strict=True):

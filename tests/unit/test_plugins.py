@@ -259,7 +259,7 @@ ENDS = {
 def test_a_plug_in_that_raises_system_exit_does_not_end_the_command(
     load: Callable[[str], None], kind: str, end: str
 ) -> None:
-    """The same holds for `GeneratorExit` and `BaseException`."""
+    """`GeneratorExit` and `BaseException` do not end the command either."""
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
         BUILDS[kind]()
@@ -655,7 +655,7 @@ def test_an_edited_module_of_a_plug_in_is_imported_again(
 
 
 @pytest.mark.parametrize("statement", ["import helper", "def g():\n    import helper"])
-def test_plug_ins_with_different_modules_of_one_name_cannot_be_loaded_together(
+def test_plug_ins_with_different_modules_of_the_same_name_cannot_be_loaded_together(
     registries: Callable[[], None], tmp_path: Path, statement: str
 ) -> None:
     """Python keeps one module per name, so both plug-ins would use the module imported first."""

@@ -1,4 +1,4 @@
-"""The check scripts stored with the records, which are plain Python and agree with starcast."""
+"""The check scripts in the record folders use plain Python and agree with starcast."""
 
 import ast
 import hashlib

@@ -213,7 +213,7 @@ def test_a_record_with_the_file_name_of_another_record_is_refused(tmp_path: Path
 
 @pytest.fixture
 def carried(monkeypatch: pytest.MonkeyPatch) -> Record:
-    """A record on a network that only this process knows."""
+    """A record on a custom network that no other process knows."""
     monkeypatch.setattr(networks, "_known", {})
     ladder = network([("x", "y"), ("y", "z"), ("z", "x"), ("z", "a")], name="ladder")
     return replace(FOUR_ROUNDS, topology=ladder.spec)

@@ -89,18 +89,18 @@ STATES: list[Verification] = ["verified", "not made again", "not checked"]
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        # The records are the same: the stronger state counts.
+        # The records are equal: the stronger verification state is kept.
         (((6, 6), 1), ((6, 6), 0), ((6, 6), 0)),
         (((6, 6), 2), ((6, 6), 1), ((6, 6), 1)),
-        # Both are verified: the better value and the better bound count.
+        # Both records are verified: the better value and the better bound are kept.
         (((5, 21), 0), ((6, 6), 0), ((6, 6), 0)),
         (((5, 6), 0), ((6, 21), 0), ((6, 6), 0)),
-        # One is not verified: its value counts, but its bound does not.
+        # A record that is not verified can improve the value, but not the bound.
         (((5, 21), 0), ((6, 6), 1), ((6, 21), 0)),
         (((6, 21), 0), ((5, 6), 1), ((6, 21), 0)),
         (((5, 6), 1), ((6, 21), 0), ((6, 21), 0)),
         (((5, 6), 0), ((6, 6), 2), ((6, 6), 0)),
-        # Neither is verified.
+        # Neither record is verified.
         (((5, 6), 1), ((6, 6), 1), ((6, 6), 1)),
     ],
 )

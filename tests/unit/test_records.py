@@ -118,10 +118,10 @@ def test_a_short_proof_of_a_record_is_regenerated_and_accepted(record: Record) -
 
 
 @by_id
-def test_a_record_that_comes_with_starcast_passes_all_checks_but_that_of_its_proof(
+def test_a_record_that_comes_with_starcast_passes_every_check_except_that_of_its_proof(
     record: Record,
 ) -> None:
-    """The witness has the recorded value, and the bound follows from theory or from a proof."""
+    """If the bound has a proof, the record is not called verified: the proof is not regenerated."""
     expected = "verified" if record.proof is None else "not made again"
     assert check_record(record).verification == expected
 

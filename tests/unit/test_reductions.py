@@ -58,7 +58,7 @@ Change = Callable[[Schedule], Schedule]
 
 
 def _row(reduction: Schedule, combine: bool) -> int:
-    """Return the last row that sends a sum if ``combine``, else the first of a complete unit."""
+    """Return the number of the last row that sends a sum, or of the first that sends a unit."""
     assert reduction.combine is not None
     rows = np.flatnonzero(reduction.combine == combine)
     return int(rows[-1] if combine else rows[0])

@@ -136,7 +136,7 @@ def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_for
     assert check_lrat(formula.clauses, file.read_text().splitlines()) == found.steps
 
 
-def test_refuting_a_satisfiable_formula_or_writing_to_a_missing_folder_is_an_error(
+def test_a_satisfiable_formula_or_a_missing_folder_for_the_proof_is_an_error(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(RejectedError, match="the formula is satisfiable"):
@@ -222,7 +222,7 @@ def with_proof(record: Record, format_: str) -> Record:
 
 
 def _with_formula(record: Record) -> Record:
-    """Return a record whose proof has the checksum of the formula that starcast writes for it."""
+    """Return the record with the checksum of the formula that starcast writes for the proof."""
     written: list[Formula] = []
 
     def keep(formula: Formula) -> str:

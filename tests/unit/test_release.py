@@ -72,7 +72,7 @@ def test_the_extra_all_includes_every_other_extra() -> None:
     assert named[1].split(",") == sorted(extras.keys() - {"all"})
 
 
-def test_the_licence_files_for_reuse_and_for_the_wheel_are_identical() -> None:
+def test_the_licence_files_for_the_reuse_tool_and_for_the_wheel_are_identical() -> None:
     copies = [(ROOT / name).read_bytes() for name in ("LICENSE", "LICENSES/Apache-2.0.txt")]
     assert copies[0] == copies[1]
 

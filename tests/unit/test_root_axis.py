@@ -299,14 +299,14 @@ def test_runs_with_different_roots_are_compared_only_on_request() -> None:
         assert chosen.runs == (runs[root],)
 
 
-def test_a_listed_run_shows_which_node_is_the_centre() -> None:
+def test_a_listed_run_from_the_centre_states_the_label_of_the_centre() -> None:
     facts = run_facts(ran(rooted("centre")), "e")
     assert (facts["root"], facts["root_label"]) == ("centre", "12")
     assert "--root centre" in facts["reproduce"]
     assert "root_label" not in run_facts(ran(rooted("34")), "e")
 
 
-def test_the_run_command_accepts_a_root() -> None:
+def test_the_run_command_uses_the_given_root() -> None:
     runner = CliRunner()
     for root in ("centre", "34", "#19"):
         words = rooted(root).command().split()[1:]
@@ -319,5 +319,6 @@ def test_the_run_command_accepts_a_root() -> None:
 
 
 def test_find_root_accepts_every_stored_form_of_a_root() -> None:
+    """A root is stored as null, as the word centre, as a label, or as # and a rank."""
     mesh = topology("Mesh4x5")
     assert [find_root(mesh, root) for root in (None, "centre", "34", "#3")] == [0, 7, 19, 3]

@@ -458,7 +458,7 @@ def test_text_files_in_utf_8_and_utf_16_are_read_and_others_refused(tmp_path: Pa
         Query.read(query)
 
 
-#: A byte order mark, a character, and half of a character.
+#: A byte order mark, a complete character, and the first half of a character.
 BROKEN_UTF_16 = b"\xff\xfea\x00b"
 
 

@@ -102,7 +102,10 @@ def as_graph(spec: str) -> "nx.Graph[int]":
 
 
 def test_optimal_values_equal_those_of_an_exhaustive_search() -> None:
-    """The bisection width is a minimum over halves, the fault diameter a maximum over faults."""
+    """The bisection width is a minimum over all halves of the nodes.
+
+    The fault diameter is a maximum over all sets of degree - 1 faulty nodes.
+    """
     for spec in ("S3", "Q3", "S4,2"):
         graph = as_graph(spec)
         halves = [half for half in combinations(sorted(graph), len(graph) // 2) if 0 in half]
@@ -120,7 +123,7 @@ def test_optimal_values_equal_those_of_an_exhaustive_search() -> None:
 def test_the_counting_bound_uses_the_largest_number_of_nodes_informed_in_each_round() -> None:
     """With degree 3, at most 1, 2, 4, 8, 14, 24 nodes are informed after 0, 1, 2, .. rounds.
 
-    A node sends at most twice, since one of its three neighbours has informed it.
+    Every node but the root sends at most twice, since one of its neighbours has informed it.
     """
     assert [counting_bound(nodes, 3) for nodes in (1, 2, 3, 8, 9, 14, 15, 24, 25)] == (
         [0, 1, 2, 3, 4, 4, 5, 5, 6]
@@ -185,7 +188,7 @@ def test_every_link_is_in_exactly_one_of_the_2_factors_or_among_the_remaining_li
     assert sorted(ends) == sorted(2 * [tuple(link) for link in link_list(graph).tolist()])
 
 
-def test_an_at_most_constraint_of_a_formula_allows_exactly_the_sets_within_its_bound() -> None:
+def test_an_at_most_constraint_limits_the_number_of_true_literals_to_its_bound() -> None:
     """The constraint `at_most_one` has its own encoding, which is tested too."""
     for bound, chosen in product((-1, 0, 1, 2, 3, 5), product((False, True), repeat=4)):
         formula = Formula()
@@ -442,7 +445,10 @@ def test_the_classes_of_a_quotient_have_equal_size_and_every_link_maps_to_the_qu
 def test_defects_are_extra_components_of_classes_and_acyclic_components_between_classes(
     spec: str, classes: int
 ) -> None:
-    """Without defects, Araki's conditions for independent spanning trees are satisfied."""
+    """Nodes are divided into classes, and links between two classes form a subgraph.
+
+    Without defects, Araki's conditions for independent spanning trees are satisfied.
+    """
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -566,8 +572,8 @@ def test_bisection_bounds_are_rounded_up_to_the_common_parity_of_all_bisection_c
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_two_bounds_that_are_rounded_to_the_same_number_have_the_same_formula() -> None:
-    """On S5,2 every bisection cuts an even number of links, so excluding 6 or 7 gives bound 8."""
+def test_two_limits_that_lead_to_the_same_bound_have_the_same_formula() -> None:
+    """On S5,2 every bisection cuts an even number of links, so the limits 6 and 7 give bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
     assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()

@@ -34,7 +34,7 @@ def chosen(name: str = "batch") -> tuple[object, str]:
 def test_flags_override_the_environment_which_overrides_the_settings_file_and_defaults(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A flag that was not given and an empty variable are ignored."""
+    """A flag that is not given is ignored, and so is an empty variable."""
     assert chosen() == (20_000, "default")
     (folder / "starcast.toml").write_text("batch = 1\n")
     assert chosen() == (1, "file")

@@ -37,7 +37,7 @@ def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
         fail_while_interrupted()
 
 
-def test_without_a_signal_the_deferral_of_signals_raises_only_errors_of_its_block() -> None:
+def test_without_a_signal_deferring_signals_raises_only_the_errors_of_the_block() -> None:
     with defer_signals(lambda: pytest.fail("no signal was sent")):
         pass
     with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):

@@ -131,7 +131,7 @@ def test_simgrid_times_equal_the_computed_times(
 def test_simgrid_times_equal_the_computed_times_under_faults_and_for_empty_schedules(
     simgrid: Path | None,
 ) -> None:
-    """Two other schedules are executed with three different sets of machine parameters."""
+    """Schedules without faults are executed with three sets of machine parameters."""
     machines: list[tuple[RealNumber, RealNumber, RealNumber]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),

@@ -64,7 +64,7 @@ def test_in_a_schedule_without_rows_all_units_are_missing_and_the_first_few_are_
 
 
 def test_the_root_and_the_number_of_units_of_a_schedule_are_checked() -> None:
-    """With another root or more units, the same rows do not satisfy the postcondition."""
+    """With another root, a row is a violation. With one more unit, that unit is missing."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None
     more = simulate(replace(schedule, units=3))

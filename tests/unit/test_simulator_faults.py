@@ -42,7 +42,7 @@ def test_every_formatted_fault_is_parsed_back_unchanged(data: st.DataObject) -> 
         assert Fault.parse(str(fault)).on(topology) == fault
 
 
-def test_a_fault_on_a_topology_has_only_one_notation() -> None:
+def test_equal_faults_on_a_topology_are_written_in_the_same_way() -> None:
     """Nodes are written as labels, and a link begins with its end of lower rank."""
     topology = as_topology("S4")
     written = {
@@ -189,7 +189,7 @@ def test_dead_nodes_and_links_other_than_the_root_add_no_remark_to_the_result() 
 def test_the_units_of_dead_sources_are_not_required_and_a_remark_says_so(
     collective: str, algorithm: str, dead: list[Fault], subject: str, them: str
 ) -> None:
-    """The collectives have several sources."""
+    """In the tested collectives, allgather and alltoall, every node is a source."""
     schedule = build("S4", collective, algorithm)
     run = assert_same_verdict(schedule, [fault.on(schedule.topology) for fault in dead])
     assert run.remarks == (

@@ -1,4 +1,4 @@
-"""Symmetric schedules, which list the rows of one source: results as if expanded to all sources."""
+"""Symmetric schedules list the rows of one source. Results equal those of their expansions."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -10,7 +10,7 @@ from support.meeting import refused
 
 
 def test_the_mean_distance_of_a_star_graph_follows_the_formula_of_akers_and_krishnamurthy() -> None:
-    """The authors' mean, n - 4 + 2/n + H_n, includes the root.
+    """The authors' mean, n - 4 + 2/n + H_n with the harmonic number H_n, includes the root.
 
     The mean of starcast excludes the root.
     """

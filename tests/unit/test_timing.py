@@ -291,7 +291,7 @@ def test_the_time_of_an_invalid_schedule_is_undefined() -> None:
         timing(spoilt, execution="asynchronous")
 
 
-def test_packets_without_duration_take_no_time() -> None:
+def test_a_schedule_takes_no_time_if_start_ups_and_bytes_take_no_time() -> None:
     """With T_s = T_c = 0, all packets arrive at time 0."""
     found = timing(schedule("S4", "alltoall", "exact"), 1, 0, 0, execution="asynchronous")
     assert found.time == 0

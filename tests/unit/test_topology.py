@@ -144,7 +144,10 @@ def test_a_translation_of_a_star_graph_keeps_the_port_of_every_link(drawn: tuple
 
 
 def test_translations_of_an_nk_star_change_some_residual_ports() -> None:
-    """With n - k = 1 there is only one residual port, so such sizes are not tested."""
+    """A residual port replaces the first symbol of a label by a symbol that is not in the label.
+
+    With n - k = 1 there is only one residual port, so such sizes are not tested.
+    """
     for n, k in [(4, 2), (5, 3), (6, 2), (6, 4)]:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)

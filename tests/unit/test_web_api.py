@@ -199,7 +199,7 @@ def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClie
 def test_the_flags_of_the_server_are_not_added_to_commands_that_records_contain(
     service: Service,
 ) -> None:
-    """They are added to the other commands on a page."""
+    """The server's flags are added to the other commands on a page."""
     flagged = replace(service, flags="--plugin my_trees.py")
     client = TestClient(create_app(flagged), base_url="http://localhost")
     page = client.get("/records/congestion-trees:S4:congestion=2").text

@@ -1,4 +1,4 @@
-"""The tables that compare starcast with other tools: ratios of measured times, and their text."""
+"""Tables that compare starcast with other tools: ratios of measured times, and their wording."""
 
 import pytest
 import when_to_use
