@@ -33,7 +33,7 @@ RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the cost of a task, and compare a verification on all workers with one worker."""
+    """Yield the costs of tasks, and the time of a verification on several workers and on one."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)
@@ -86,7 +86,7 @@ def _tasks(
 
 
 def _overhead(text: str, seconds: float) -> Figure:
-    """Return the overhead of a task, compared with one second.
+    """Return a figure that compares the overhead per task with a task of one second.
 
     The tasks that starcast plans take at least one second.
     """

@@ -129,7 +129,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0 with a set of units per node; return the sum of set sizes.
+    """Execute a broadcast from node 0; return how many units all nodes own in the end, in total.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

@@ -31,7 +31,7 @@ def _ignore(_: int) -> None:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare batches over Bolt with single MERGE statements, and COPY with INSERT."""
+    """Compare the speed of batches over Bolt with single MERGE statements, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:

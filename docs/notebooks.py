@@ -2,7 +2,7 @@
 
 ``make docs`` writes the outputs into the notebook files, and tests compare stored with new outputs.
 Times, rates and paths differ between runs, so `normalise` replaces them before outputs are
-compared. A file is rewritten only if its outputs still differ.
+compared. A file is rewritten only if its outputs differ in another way.
 """
 
 import re

@@ -39,7 +39,7 @@ def execute_copies(
 def check_transmissions(
     check: ClaimCheck, executed: Execution, per_message: int, **place: int
 ) -> None:
-    """Check that a collective takes ``per_message`` transmissions for each of its M messages."""
+    """Check that a collective of M messages takes M times ``per_message`` transmissions."""
     stated = executed.messages * per_message
     check.equal("transmissions", executed.transmissions, stated, **executed.place, **place)
 

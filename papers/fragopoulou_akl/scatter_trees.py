@@ -64,7 +64,7 @@ def parent_function(
 
     The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
     a node can be in several trees and have a parent in each (Definition 15). The definition uses
-    the second cycle of the canonical notation; ``second`` is the side from which it is counted.
+    the second cycle of the canonical notation, counted from the side ``second``.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)

@@ -494,8 +494,8 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The stated order of the transmission time divided by T_c (as text) and by m T_c (as a formula),
-#: by collective and port model.
+#: The stated order of the transmission time, by collective and port model. The text states the time
+#: divided by T_c, and the formula the time divided by m T_c.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005

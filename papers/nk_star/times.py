@@ -27,8 +27,8 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: Name of a quantity in recorded evidence. It determines the bytes of broadcasts with more segments
-#: than were executed.
+#: Name of a quantity in recorded evidence. The quantity determines the bytes of broadcasts with
+#: more segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -75,7 +75,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
     """Return the number of segments with the shortest time among 1, 1/2, 1/4, ..
 
-    Return 0 if each number takes less time than the previous number.
+    The result is 0 if each number takes less time than the previous number.
     """
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):

@@ -257,7 +257,8 @@ def partners(
 ) -> NDArray[np.int64]:
     """Return for each row the number of nodes to which its sender sends in the row's step.
 
-    If ``ends`` are the receivers, return the number of nodes from which the receiver receives.
+    This holds if ``ends`` are the senders. If ``ends`` are the receivers, the result is the number
+    of nodes from which the row's receiver receives in this step.
 
     Args:
         schedule: the schedule.
