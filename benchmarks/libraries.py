@@ -1,6 +1,6 @@
 """Build and check star graphs and trees with NetworkX, igraph, rustworkx, SageMath and numpy.
 
-Every function does the same work as a function of starcast; `tests/unit/test_benchmarks.py`
+The functions do the same work as functions of starcast, and `tests/unit/test_benchmarks.py`
 compares the results. SageMath is installed as passagemath-graphs, a package with the graph theory
 part of SageMath.
 """

@@ -175,7 +175,7 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 def measured(
     graph: Graph, settings: Settings, engines: Sequence[Engine] = (), only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """Measure all queries, or only the queries named in ``only``, on every topology.
+    """Measure all queries, or only those named in ``only``, on the topologies of the benchmark.
 
     Returns:
         Two values. The first has the times of the queries. The second has the seconds that each

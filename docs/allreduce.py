@@ -30,7 +30,7 @@ def page() -> str:
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the experiment points on a topology.
+    """Return the points of the example experiment ``allreduce`` on a topology.
 
     Vectors have the given length in bytes or, by default, the lengths of the experiment.
     """
@@ -41,7 +41,7 @@ def points(topology: str, length: int | None = None) -> list[Point]:
 
 @cache
 def times(topology: str) -> dict[Question, Fraction]:
-    """Return the times of all experiment points on a topology, and the lower bounds."""
+    """Return the simulated times, closed forms and lower bounds of the experiment on a topology."""
     return _execute(points(topology))
 
 

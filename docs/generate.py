@@ -46,7 +46,7 @@ def commands_page() -> str:
 
 
 def command_paths() -> list[tuple[str, ...]]:
-    """Return the words of every visible command and group, in the order of the help texts."""
+    """Return the words of every visible command and group, in the order that ``--help`` shows."""
     return list(_below(all_commands(), ()))
 
 

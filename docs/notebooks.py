@@ -44,6 +44,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised an exception.
+        nbclient.exceptions.CellTimeoutError: a cell took more than `_SECONDS` seconds.
     """
     notebook = read(path)
     # The kernel uses sockets in the file system: over TCP, other users could run code in it.

@@ -89,9 +89,9 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the transmission time of the broadcast on the shortest-path tree SP, and how it grows.
+    """Check whether the transmission time of the broadcast on the tree SP has the stated order.
 
-    The transmission time is the time for T_s = 0.
+    The transmission time is the time for T_s = 0. In fact, its order is n-1 times the stated order.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -103,9 +103,10 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the shortest-path tree SP.
+    """Check whether the broadcast time on the shortest-path tree SP has the stated order of growth.
 
-    The order must hold for all T_s and T_c.
+    The order must hold for all T_s and T_c. In fact, the order for T_s = 0 is n-1 times the stated
+    order.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -456,7 +457,7 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
 
     The counts are the largest distance from a source, and the number of messages that a node
     receives. For the one-port model, they include the number of doublings from one informed node
-    to all nodes.
+    to the number that `Bound.informed` returns.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):

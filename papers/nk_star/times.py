@@ -320,7 +320,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     """Return how many units cross each directed link in each step, int64 ``[steps, nodes, ports]``.
 
-    If relabelling keeps ports, all nodes have the same loads, and only one node is returned.
+    If relabelling keeps ports, all nodes have the same loads, and the result has only one node.
     """
     topology = schedule.topology
     # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then

@@ -175,8 +175,8 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that in Algorithm 1, a broadcast, no segment waits and no packet exceeds two segments.
 
-    Also check that the last slot has the number h+p-1, for p segments per tree and trees of height
-    at most h.
+    Also check that the last slot has the number h+p-1, for p segments per tree and the largest tree
+    height h.
     """
     for root in check.roots(2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
