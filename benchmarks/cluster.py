@@ -1,4 +1,4 @@
-"""Measure a Dask cluster on this machine: the cost of a task, and a verification by blocks.
+"""Measure the costs of tasks and of a verification by blocks on a Dask cluster on this machine.
 
 CPU time depends little on the other load of the machine. Elapsed time depends on this load, and is
 only a rough measure.
@@ -54,7 +54,7 @@ class _Blocks:
     cpu = elapsed = 0.0
 
     def measure(self, executor: DaskExecutor, workers: list[psutil.Process]) -> None:
-        """Measure the second of two verifications; the first verification loads numba."""
+        """Verify twice, and measure only the second time, because the first also loads numba."""
         _verify(executor)
         before, start = _cpu(workers), time.perf_counter()
         _verify(executor)

@@ -124,7 +124,7 @@ class Content:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare every other model with starcast's model.
+    """Compare the query time of every other model with that of starcast's model.
 
     The compared value is the mean CPU time of the server per question on S8.
 

@@ -149,11 +149,11 @@ class Model:
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -338,13 +338,13 @@ class TypePerTree(Model):
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -408,11 +408,11 @@ class TypePerForest(Model):
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)

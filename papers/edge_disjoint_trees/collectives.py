@@ -438,8 +438,8 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that alltoalls along the trees EDT send at most one message per directed link and step.
 
-    Also check the order of the messages. The destinations that a tree serves must be the rotations
-    of those that the previous tree serves, in the same order.
+    Also check the order of the messages. For every h, the h-th destination of a tree must be the
+    rotation of the h-th destination of the previous tree.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)

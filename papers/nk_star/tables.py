@@ -219,7 +219,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check whether one-port broadcasts on the spanning trees MT transmit O(m) bytes, as stated.
 
-    The message has m bytes. All numbers of segments are considered.
+    The message has m bytes. All numbers of segments are considered. In fact, the number of bytes
+    grows like n m for k = n/2.
     """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
