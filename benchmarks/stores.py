@@ -22,7 +22,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-#: Seconds of writing before the measurement. They are needed because a new server becomes faster.
+#: Seconds of writing before the measurement, because a newly started server is slow at first.
 WARM_UP = 40.0
 
 

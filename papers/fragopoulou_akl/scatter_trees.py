@@ -177,7 +177,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the corrected parent function of the near-balanced tree at ``root`` (Definition 14).
 
-    With ``repeated``, return the function of the perfectly balanced trees (Definition 16).
+    With ``repeated``, the result is the function of the perfectly balanced trees (Definition 16).
     """
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1

@@ -80,7 +80,7 @@ def theorem2(n: int) -> Pipeline:
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# The cache makes equal pipelines share one function, because `greatest_quotient` caches results by
+# `greatest_quotient` caches results by function, so this cache makes equal pipelines share a
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:

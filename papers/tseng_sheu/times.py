@@ -174,7 +174,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
     for p, run in enumerate(runs, 1):
         simulation = run.simulation
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, p=p)
-        # A slot ends with its last sub-slot, even if nothing is sent in it.
+        # A slot ends with its last sub-slot, even if nothing is sent in this sub-slot.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(WIDE.time_of(run))
