@@ -129,7 +129,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0; return how many units all nodes own in the end, in total.
+    """Execute a broadcast from node 0; return the total number of units that the nodes then own.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

@@ -449,7 +449,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
     """Check whether the all-port allgather on the spanning trees MT takes at most the stated time.
 
     On a graph of N nodes and diameter D, the stated time is (2D-1)T_s + m(N-1)/(n-1) T_c. In fact,
-    it can be exceeded; the time is at most 2D T_s plus m T_c times `common.bytes_formula`.
+    the allgather can take longer, but at most 2D T_s plus m T_c times `common.bytes_formula`.
     """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
@@ -470,7 +470,7 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check whether the one-port allgather on the spanning trees MT takes at most the stated time.
 
     On a graph of N nodes and diameter D, the stated time is (n-1)(2D-1)T_s + (N-1)m T_c. In fact,
-    the number of start-ups is only at most 2(n-1)D.
+    more start-ups can be needed; their number is at most 2(n-1)D.
     """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
