@@ -126,7 +126,7 @@ class Content:
 def figures() -> Iterator[Figure]:
     """Compare the query time of every other model with that of starcast's model.
 
-    The compared value is the mean CPU time of the server per question on S8.
+    The compared value is the geometric mean of the server's CPU times for all questions on S8.
 
     Raises:
         AssertionError: two models answer a question differently.

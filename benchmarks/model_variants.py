@@ -253,12 +253,12 @@ class Composite(Model):
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
-        """Return 0, since `end` looks up the rank itself."""
+        """Return 0, because the pattern `end` finds nodes by their rank."""
         return 0
 
 
 class Labelled(Model):
-    """A model in which the topology is a label, written into the query text."""
+    """A model in which the topology is a node label that is written into the query text."""
 
     name = "label a topology"
     differs = (
@@ -284,7 +284,7 @@ class Labelled(Model):
 
 
 class Dynamic(Labelled):
-    """A model in which the topology is a label that queries take as a parameter."""
+    """A model in which the topology is a node label that queries receive as a parameter."""
 
     name = "dynamic label"
     differs = "the same store; queries find the label by a parameter, (v:$($topology))"
@@ -292,7 +292,7 @@ class Dynamic(Labelled):
 
 
 class LabelledRank(Labelled):
-    """A model in which the topology is a label, so that the rank serves as the key."""
+    """A model in which the topology is a node label, so that the rank serves as the key."""
 
     name = "label, rank as key"
     differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
@@ -308,7 +308,7 @@ class LabelledRank(Labelled):
         return self.named(super().relationships(kind, owner, rows))
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
-        """Return 0, since `end` looks up the rank itself."""
+        """Return 0, because the pattern `end` finds nodes by their rank."""
         return 0
 
 

@@ -342,7 +342,8 @@ def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
-    The neighbour across dimension d is a child if its own link to its parent has dimension d.
+    The neighbour across dimension d is a child if the link from this neighbour to its parent has
+    the dimension d too.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)

@@ -190,7 +190,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction rooted at the identity Id."""
+    """Return the largest height of the trees of a construction rooted at the identity Id."""
     return int(heights(check, construction).max())
 
 

@@ -52,7 +52,7 @@ ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction; trees are rooted at the identity."""
+    """Return the largest height of the trees of a construction, rooted at the identity."""
     return max(heights(check.forest(construction)))
 
 
