@@ -1,1 +1,1 @@
-"""Benchmarks; each measures a reference in the same run, so that ratios can be compared."""
+"""Benchmarks. Most also measure a reference in the same run, so that ratios can be compared."""

@@ -1,4 +1,4 @@
-"""Measure a Dask cluster on this machine: the cost of a task, and a verification by blocks.
+"""Measure the costs of tasks and of a verification by blocks on a Dask cluster on this machine.
 
 CPU time depends little on the other load of the machine. Elapsed time depends on this load, and is
 only a rough measure.
@@ -33,7 +33,7 @@ RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the cost of a task, and compare a verification on all workers with one worker."""
+    """Yield the costs of tasks, and the time of a verification on several workers and on one."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)
@@ -54,7 +54,7 @@ class _Blocks:
     cpu = elapsed = 0.0
 
     def measure(self, executor: DaskExecutor, workers: list[psutil.Process]) -> None:
-        """Measure the second of two verifications; the first verification loads numba."""
+        """Verify twice, and measure only the second time, because the first also loads numba."""
         _verify(executor)
         before, start = _cpu(workers), time.perf_counter()
         _verify(executor)
@@ -86,7 +86,7 @@ def _tasks(
 
 
 def _overhead(text: str, seconds: float) -> Figure:
-    """Return the overhead of a task, compared with one second.
+    """Return a figure that compares the overhead per task with a task of one second.
 
     The tasks that starcast plans take at least one second.
     """

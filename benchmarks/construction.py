@@ -1,4 +1,4 @@
-"""Compare the construction of topologies and trees with copying arrays and with other libraries."""
+"""Compare the time to build topologies and trees with that of array copies and other libraries."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +19,7 @@ LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 8, "numpy": 9,
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure the construction of neighbour tables, a shortest-path tree, and forests."""
+    """Measure the time to build neighbour tables, a shortest-path tree, and forests."""
     s10 = topology("S10")
     copying = seconds(np.zeros(s10.nodes * s10.degree, dtype=np.int32).copy)
     yield Figure("S10 neighbour table", seconds(s10.table), "s", "< 0.1", COPY, copying)
@@ -60,7 +60,7 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
 
 
 def _shortest_paths() -> Iterator[Figure]:
-    """Compare the time to find a shortest-path tree on S8 with other libraries.
+    """Compare the time to find a shortest-path tree on S8 with the times of other libraries.
 
     The time to build the graph in each library is not measured.
     """
@@ -97,7 +97,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _constructions() -> Iterator[Figure | Growth]:
-    """Measure all constructions on S9 (`arc-disjoint` on S7), and four of them on S5 to S10."""
+    """Measure the build times of constructions on S9, and of four of them on S5 to S10."""
     # numba compiles the loops in the first call, so this call is not measured.
     forest("S4", "arc-disjoint")
     for name in plain_constructions(topology("S9")):

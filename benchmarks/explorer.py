@@ -48,7 +48,8 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 def figures() -> Iterator[Figure]:
     """Measure the time to draw a step of a broadcast on S7 and S8.
 
-    On S7, the time is compared with a 2D canvas and with Sigma.js.
+    The time on S7 is compared with the times of a 2D canvas and of Sigma.js. The time on S8 is
+    compared with the time on S7.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

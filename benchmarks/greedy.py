@@ -1,7 +1,8 @@
-"""Measure greedy schedules of eight collectives on real networks, and two larger schedules.
+"""Measure the time to build and simulate greedy schedules on real networks, and larger schedules.
 
 The real networks are those in topohub's groups topozoo, sndlib and backbone that are connected and
-have at most `_MAX_NODES` nodes. Two processes build and simulate the schedules.
+have at most `_MAX_NODES` nodes. Two processes build and simulate the schedules of all collectives
+on these networks. The larger schedules are one on a torus and one on a star graph.
 """
 
 import json
@@ -25,7 +26,7 @@ _MAX_NODES = 250
 
 
 def figures() -> Iterator[Figure]:
-    """Measure the time to build and simulate greedy schedules on several kinds of networks."""
+    """Yield the times to build and simulate schedules, and the share of optimal allgathers."""
     paths = [path for group in _GROUPS for path in _paths(group)]
     before = getrusage(RUSAGE_CHILDREN)
     with ProcessPoolExecutor(2) as pool:

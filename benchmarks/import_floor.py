@@ -76,7 +76,7 @@ def figures() -> Iterator[Figure | Table]:
 
 
 def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
-    """Measure the three steps of Neo4j alone, on a second store that is then discarded."""
+    """Measure the time of the three steps of Neo4j alone, on a second, temporary store."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
         artifacts = [graph_artifact(artifact.structure()) for artifact in wanted.artifacts]
         written = bulk_files.write(work.folder, UUID(int=0), artifacts, 0, Silent())

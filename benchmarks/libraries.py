@@ -1,6 +1,6 @@
 """Build and check star graphs and trees with NetworkX, igraph, rustworkx, SageMath and numpy.
 
-Every function does the same work as a function of starcast; `tests/unit/test_benchmarks.py`
+The functions do the same work as functions of starcast, and `tests/unit/test_benchmarks.py`
 compares the results. SageMath is installed as passagemath-graphs, a package with the graph theory
 part of SageMath.
 """
@@ -129,7 +129,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0 with a set of units per node; return the sum of set sizes.
+    """Execute a broadcast from node 0; return the total number of units that the nodes then own.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

@@ -76,7 +76,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Growth:
-    """Costs per topology of several programs that do the same work.
+    """The costs of several programs that do the same work on several topologies.
 
     Attributes:
         title: what was measured, with the unit.

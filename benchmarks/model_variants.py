@@ -149,11 +149,11 @@ class Model:
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -253,12 +253,12 @@ class Composite(Model):
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
-        """Return 0, since `end` looks up the rank itself."""
+        """Return 0, because the pattern `end` finds nodes by their rank."""
         return 0
 
 
 class Labelled(Model):
-    """A model in which the topology is a label, written into the query text."""
+    """A model in which the topology is a node label that is written into the query text."""
 
     name = "label a topology"
     differs = (
@@ -284,7 +284,7 @@ class Labelled(Model):
 
 
 class Dynamic(Labelled):
-    """A model in which the topology is a label that queries take as a parameter."""
+    """A model in which the topology is a node label that queries receive as a parameter."""
 
     name = "dynamic label"
     differs = "the same store; queries find the label by a parameter, (v:$($topology))"
@@ -292,7 +292,7 @@ class Dynamic(Labelled):
 
 
 class LabelledRank(Labelled):
-    """A model in which the topology is a label, so that the rank serves as the key."""
+    """A model in which the topology is a node label, so that the rank serves as the key."""
 
     name = "label, rank as key"
     differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
@@ -308,7 +308,7 @@ class LabelledRank(Labelled):
         return self.named(super().relationships(kind, owner, rows))
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks
-        """Return 0, since `end` looks up the rank itself."""
+        """Return 0, because the pattern `end` finds nodes by their rank."""
         return 0
 
 
@@ -338,13 +338,13 @@ class TypePerTree(Model):
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -408,11 +408,11 @@ class TypePerForest(Model):
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Return Cypher that matches every edge e of the forest, from a to b, with its tree."""
+        """Return Cypher that binds a, b, e and tree for each edge e of the forest, from a to b."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that matches all edges of both forests, from a to b, with their forest."""
+        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)

@@ -39,7 +39,7 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Measure the time and memory of offline imports, and the verification and the drop of S10.
+    """Measure the time and memory of offline imports, and the time to verify and to drop S10.
 
     The time of each import is compared with that of loading over Bolt.
     """
@@ -70,7 +70,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
-    """Measure the verification and the drop of a topology.
+    """Measure the time to verify and to drop a topology, and the disk space after the drop.
 
     The verification of a sample is compared with the verification of all counts and checksums, and
     the drop with an estimate for the deletion of single rows.
@@ -138,7 +138,7 @@ def _ingest(
 
 
 def _rate(summary: Summary) -> float:
-    """Return the rows ingested per second, including verification."""
+    """Return the rows ingested per second, where the time includes the verification."""
     return summary.rows / sum(one.seconds for one in summary.created)
 
 

@@ -1,8 +1,9 @@
-"""Measure the queries of all packs on S6, S7 and S8, and other tools for the same questions.
+"""Measure the times of all packs' queries, and of other tools that answer the same questions.
 
 The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
-memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. They are measured on
-S8 and on a random regular network. All times are medians of several runs.
+memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. Queries are measured
+on S6, S7, S8 and a random regular network, and the other tools on S8 and this network. All times
+are medians of several runs, except that a slow query is run only once.
 
 The results of all tools must agree with those of Neo4j, the results of engines in all columns. The
 command ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, from
@@ -175,7 +176,7 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 def measured(
     graph: Graph, settings: Settings, engines: Sequence[Engine] = (), only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """Measure all queries, or only the queries named in ``only``, on every topology.
+    """Measure all queries, or only those named in ``only``, on the topologies of the benchmark.
 
     Returns:
         Two values. The first has the times of the queries. The second has the seconds that each

@@ -3,7 +3,7 @@
 Every query has a ``worst`` case, and some queries also have a ``typical`` case. Words in braces are
 placeholders, which `Place.words` fills. Among them are:
 
-* ``near``: a neighbour of the root, which is its child in tree 0
+* ``near``: a neighbour of the root that is the root's child in tree 0
 * ``half`` and ``far``: nodes at half the diameter and at the diameter from the root
 * ``link``: the link from the root to ``near``
 * ``step``: a step in the middle of the schedule
@@ -33,7 +33,7 @@ def _only(**case: str) -> Mapping[str, Case]:
 
 
 def _faults(**more: str) -> Mapping[str, Case]:
-    """Return a case with a dead node, and a case with a dead neighbour and link of the root."""
+    """Return a case with a dead node, and one with a dead neighbour and a dead link of the root."""
     case = {"forest": "{multiple}", **more}
     return {
         "typical": {**case, "dead_nodes": "{half}"},

@@ -145,7 +145,7 @@ class Arrays:
         return np.asarray(self.table[port - 2, node], dtype=np.int64)
 
     def masks(self, name: str) -> Numbers:
-        """Return a bit mask of the trees that use each directed link, int64 ``[links]``."""
+        """Return for each directed link a bit mask of the trees that use it, int64 ``[links]``."""
         edges = self.edges[name]
         # A tree uses a directed link at most once, so no power of two is added twice.
         size = self.topology.nodes * self.topology.degree

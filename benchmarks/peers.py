@@ -38,7 +38,7 @@ _SMALL = ("S3", "Ring8", "Mesh2x4", "Mesh3x3", "Q3", "GP5,2", "K3,4", "RR10,3,1"
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure allgathers, optimal bandwidths, minimum cuts and minimum numbers of steps."""
+    """Compare allgathers, optimal bandwidths and minimum cuts of starcast and other programs."""
     if "TACOS" in os.environ:
         yield from _tacos(Path(os.environ["TACOS"]))
     else:
@@ -52,7 +52,7 @@ def figures() -> Iterator[Figure | Table]:
 
 
 def _tacos(folder: Path) -> Iterator[Figure]:
-    """Compare starcast's allgather on a torus with the allgather of TACOS."""
+    """Compare the times in which starcast and TACOS build an allgather on a torus."""
     steps, theirs = run_tacos(folder, _TORUS)
     spec = "T" + "x".join(map(str, _TORUS))
     # numba compiles the loops in the first call, so this call is not measured.
@@ -90,7 +90,7 @@ def run_tacos(folder: Path, sides: tuple[int, int, int]) -> tuple[int, float]:
 
 
 def _forestcoll(folder: Path) -> Iterator[Figure]:
-    """Compare the optimal time of allgathers on GPU clusters with the result of ForestColl."""
+    """Compare the times in which starcast and ForestColl find optimal allgather bandwidths."""
     sys.path.insert(0, str(folder))
     algorithms, clusters = map(import_module, ("pipeline_allgather", "topologies"))
     commit = _commit(folder)
@@ -141,7 +141,7 @@ def as_network(graph: nx.DiGraph, endpoints: list[object]) -> starcast.Network:
 
 
 def _graphs() -> Iterator[Figure]:
-    """Compare starcast's minimum cuts with those of graph libraries."""
+    """Compare the times in which starcast and graph libraries find minimum cuts."""
     for spec in ("RR720,5,1", "SF17", "DF5"):
         network = topology(spec)
         links = libraries.list_links(network)

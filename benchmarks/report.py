@@ -245,7 +245,7 @@ def write_page(
 
 
 def read_sections(page: Path) -> dict[str, str]:
-    """Return the sections of a benchmark page by title; none if there is no page."""
+    """Return the sections of a benchmark page by title; empty if there is no page."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
     return {each.partition("\n")[0].removeprefix("## "): each.strip() for each in sections}

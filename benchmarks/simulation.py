@@ -28,7 +28,7 @@ _ROWS = "rows per second"
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure schedules without faults, an allgather with faults, and other libraries."""
+    """Yield the speed of the simulator, of both execution models, and of other libraries."""
     for spec, collective, algorithm, ports, arguments, is_timed in CASES:
         judged = schedule(spec, collective, algorithm, ports, **arguments)
         listed = "".join(f", {value} {name}" for name, value in arguments.items())

@@ -22,7 +22,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-#: Seconds of writing before the measurement. They are needed because a new server becomes faster.
+#: Seconds of writing before the measurement, because a newly started server is slow at first.
 WARM_UP = 40.0
 
 
@@ -31,7 +31,7 @@ def _ignore(_: int) -> None:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare batches over Bolt with single MERGE statements, and COPY with INSERT."""
+    """Compare the speed of batches over Bolt with single MERGE statements, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:

@@ -1,4 +1,4 @@
-"""Compare the verification of forests with other libraries that check for spanning trees."""
+"""Compare the times in which starcast and other libraries verify spanning trees."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -30,7 +30,7 @@ def page() -> str:
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the experiment points on a topology.
+    """Return the points of the example experiment ``allreduce`` on a topology.
 
     Vectors have the given length in bytes or, by default, the lengths of the experiment.
     """
@@ -41,7 +41,7 @@ def points(topology: str, length: int | None = None) -> list[Point]:
 
 @cache
 def times(topology: str) -> dict[Question, Fraction]:
-    """Return the times of all experiment points on a topology, and the lower bounds."""
+    """Return the simulated times, closed forms and lower bounds of the experiment on a topology."""
     return _execute(points(topology))
 
 
@@ -140,8 +140,8 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     for turn in count():
         if high - low == 1:
             break
-        # Between lengths with equal schedules, the gain is linear in the length. So every other
-        # turn tries the zero of the line through both ends, and the other turns the middle.
+        # Between lengths with equal schedules, the gain is linear in the length. So turns alternate
+        # between the zero of the line through both ends and the middle of the interval.
         share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
         middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
         gains[middle] = gain(topology, slow, fast, clock, middle)

@@ -29,10 +29,10 @@ class Figures(NamedTuple):
     Attributes:
         total: t_n, the sum of all distances from a node.
         short: the number of nodes in short necklaces.
-        hops: M L, the number of links that the messages to these nodes cross.
-        share: ceil(M L/(n-1)).
+        hops: M L, the number of links that the messages to these nodes cross (L if M = 1).
+        share: ceil(M L/(n-1)), the hops per dimension if they are divided evenly.
         opening_steps: T_s, the number of steps that the messages to these nodes take.
-        early: a = T_s - ceil(M L/(n-1)).
+        early: a = T_s - ceil(M L/(n-1)), the number of groups whose first hops take place early.
         full: F, the number of full necklaces.
         steps: the number of steps of the schedule.
         bound: ceil(M t_n/(n-1)), a lower bound on the number of steps.
@@ -81,7 +81,7 @@ def exact(n: int, messages: int = 1) -> Schedule:
 
 
 def necklaces() -> Iterator[str]:
-    """Yield the lines of a table with both sides of the page's Lemma 4, for each n."""
+    """Yield the lines of a table with both sides of the inequality in Lemma 4, for each n."""
     yield from head(
         "n", "n!", "nodes of short necklaces", "L", "full necklaces F", "(n-2) L", "(n-1) F"
     )

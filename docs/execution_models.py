@@ -34,8 +34,8 @@ def page() -> str:
 def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tuple[int, int] | None:
     """Return the synchronous and the asynchronous time of an algorithm on S_n.
 
-    Return None if the schedule has more than `MAX_ROWS` rows, or if starcast does not have the
-    algorithm on S_n. The argument ``pieces`` is the number of segments or messages.
+    The result is None if the schedule has more than `MAX_ROWS` rows, or if the algorithm is not
+    defined on S_n. The argument ``pieces`` is the number of segments or messages.
     """
     spec = f"S{n}"
     algorithm = _find(n, collective, name)
@@ -54,7 +54,7 @@ def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tupl
 
 
 def _find(n: int, collective: str, name: str) -> Algorithm | None:
-    """Return an algorithm by name, or None if starcast does not have it on S_n."""
+    """Return the algorithm with the given name, or None if it is not defined on S_n."""
     entries = algorithms_on(topology(f"S{n}"))
     return next(
         (each for each in entries if (each.collective, each.name) == (collective, name)), None

@@ -46,7 +46,7 @@ def commands_page() -> str:
 
 
 def command_paths() -> list[tuple[str, ...]]:
-    """Return the words of every visible command and group, in the order of the help."""
+    """Return the words of every visible command and group, in the order that ``--help`` shows."""
     return list(_below(all_commands(), ()))
 
 
@@ -58,7 +58,7 @@ def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def operation_of(path: tuple[str, ...]) -> str | None:
-    """Return the name of the `Lab` method from which a command is made, or None."""
+    """Return the name of the `Lab` method that a command calls, or None if it calls none."""
     command: Any = all_commands()
     for word in path:
         command = command.commands[word]

@@ -340,7 +340,7 @@ def _published() -> Iterator[str]:
 
 
 def _proofs(records: list[Record]) -> Iterator[str]:
-    """Yield the lines of a table of the proofs that the records have."""
+    """Yield the lines of a table of the proofs of all records that have a proof."""
     yield "| proof | clauses of the formula | kB | accepted by | s |\n|---|---|---|---|---|"
     for record in records:
         if record.proof is None:
@@ -413,7 +413,7 @@ def _reason(record: Record) -> str:
 
 
 def _finder(record: Record, published: Published | None) -> str:
-    """Return the key of the paper that published the record's value, else the search method."""
+    """Return the key of the paper that published the record's value, else how starcast found it."""
     if published is not None and published.value == record.value:
         return published.source
     found = [attempt.method for attempt in record.tried if attempt.value == record.value]

@@ -160,9 +160,9 @@ def crossovers() -> Iterator[str]:
 def _crossover(name: str, slow: str, fast: str) -> str:
     """Return, as text, the vector size from which the algorithm `fast` is not slower than `slow`.
 
-    The sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is not slower for
-    any of them. Otherwise the crossover is found by bisection, between the largest of these sizes
-    for which `fast` is slower and twice this size.
+    The sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is slower for none
+    of them. Otherwise the crossover is found by bisection, between the largest of these sizes for
+    which `fast` is slower and twice this size.
     """
 
     def is_faster(size: int) -> bool:

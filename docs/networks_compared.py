@@ -27,8 +27,8 @@ STARS = ("S5", "S6")
 COLLECTIVES = ("broadcast", "allgather", "allreduce", "alltoall")
 #: Message sizes in bytes; in an allreduce, a message is a vector.
 SHORT, LONG = 64, 65536
-#: Algorithms that work on any network. `greedy` is such an algorithm too, except in the collectives
-#: `_TSENG_SHEU` on star graphs.
+#: Algorithms that work on any network. `greedy` is another such algorithm, but on star graphs, this
+#: name stands for an algorithm of Tseng & Sheu in the collectives `_TSENG_SHEU`.
 GENERAL = ("greedy-matching", "forest(base=arc-disjoint)", "forest(base=breadth-first)")
 
 
@@ -175,7 +175,8 @@ def _pair(first: Fraction, second: Fraction) -> str:
 def shares(star: str) -> Iterator[str]:
     """Yield the lines of a table of asynchronous times, divided by those on the star graph.
 
-    Messages have `LONG` bytes. Networks have equal bandwidth per link, or per node.
+    Messages have `LONG` bytes. Each collective has two columns, for networks with equal bandwidth
+    per link and for networks with equal bandwidth per node.
     """
     columns = [
         f"{collective}, per {unit}" for collective in COLLECTIVES for unit in ("link", "node")

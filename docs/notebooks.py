@@ -2,7 +2,7 @@
 
 ``make docs`` writes the outputs into the notebook files, and tests compare stored with new outputs.
 Times, rates and paths differ between runs, so `normalise` replaces them before outputs are
-compared. A file is rewritten only if its outputs still differ.
+compared. A file is rewritten only if its outputs differ in another way.
 """
 
 import re
@@ -44,6 +44,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised an exception.
+        nbclient.exceptions.CellTimeoutError: a cell took more than `_SECONDS` seconds.
     """
     notebook = read(path)
     # The kernel uses sockets in the file system: over TCP, other users could run code in it.

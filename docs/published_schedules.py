@@ -90,7 +90,7 @@ class Verdict(NamedTuple):
 def page() -> str:
     """Return the text of published-schedules.md.
 
-    Its tables are newly computed if the environment variable is set.
+    Its tables are newly computed if the environment variable ``PUBLISHED_SCHEDULES`` is set.
     """
     if VARIABLE not in os.environ:
         return PAGE.read_text(encoding="utf-8")

@@ -180,7 +180,8 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 def play_page(page: Path, work: Path) -> str:
     """Run the commands of a page in a folder, and return the page with their outputs.
 
-    The servers are started before the first command, as ``make demo`` does.
+    Before the first command, the servers are started and the database is upgraded, as by
+    ``make demo``.
     """
     (work / ".venv").symlink_to(Path(sys.executable).parents[1])
     environment = reader_environment(work)
@@ -236,8 +237,9 @@ def stopped_servers(starcast: list[str], environment: Mapping[str, str]) -> Iter
 def reader_environment(home: Path) -> dict[str, str]:
     """Return the current environment variables, changed for a new home directory.
 
-    Variables of starcast, make, Python and virtual environments are removed, except Java options of
-    Neo4j. The current user's download caches of pip and starcast are used.
+    Variables of starcast, make, Python, virtual environments, pytest and XDG are removed, except
+    the Java options of Neo4j. The folder of this Python is removed from the path. The current
+    user's download caches of pip and starcast are used.
     """
     from starcast.support.settings import Settings
 

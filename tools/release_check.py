@@ -82,7 +82,7 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of a Python that pyenv has installed, or else the given version.
+    """Return the path of pyenv's Python of a version or, if pyenv has none, the version itself.
 
     The result is an argument for uv, which can find or download a Python by its version.
     """
@@ -97,6 +97,7 @@ def install(version: str, extras: str = "") -> Path:
 
     Raises:
         NotCheckedError: this Python version is not available.
+        RuntimeError: the wheel cannot be installed.
     """
     environment = Path(tempfile.mkdtemp(prefix=f"starcast-{version}-"))
     try:

@@ -1,4 +1,4 @@
-"""Drop the view ``comparison``, whose rule for comparable runs was too weak.
+"""Drop the view ``comparison``, because it also compared runs that are not comparable.
 
 `starcast compare` compares runs; the view ``run_summary`` has the parameters and times of runs.
 """

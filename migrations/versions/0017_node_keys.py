@@ -1,7 +1,7 @@
 """Store the number with which the node keys of a plug-in's topology begin.
 
-Before this revision, the number was a 20-bit CRC of the spec, which two topologies can share.
-Stored topologies keep their number.
+Before this revision, the number was computed from 20 bits of a CRC of the spec, so two topologies
+could have the same number. Stored topologies keep their number.
 """
 
 from zlib import crc32

@@ -8,7 +8,7 @@ down_revision: str | None = "0019"
 
 
 def upgrade() -> None:
-    """Add the columns for endpoints, capacities and latencies to the table ``network``."""
+    """Add columns for endpoints, capacities, their unit and latencies to the table ``network``."""
     op.execute(
         """
         alter table network

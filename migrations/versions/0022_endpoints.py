@@ -8,7 +8,7 @@ down_revision: str | None = "0021"
 
 
 def upgrade() -> None:
-    """Add the column ``endpoints``; in topologies stored so far, all nodes are endpoints."""
+    """Add the column ``endpoints``; its value for stored topologies is their number of nodes."""
     op.execute(
         """
         alter table topology add endpoints bigint;

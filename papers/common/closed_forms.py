@@ -32,8 +32,8 @@ def multiple_height(n: int) -> int:
     The height is D_n + n + g - 2, the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. Here
     D_n is the diameter of S_n, and g is the largest proper divisor of n.
     """
-    # Testing divisors below 64 suffices: a huge n is always a power of two, and any other n is
-    # small, because its topology is built.
+    # Divisors below 64 suffice: a huge n is always a power of two. Any other n is small, because
+    # the check builds S_n.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
     return diameter(n) + n + n // least_divisor - 2
 
@@ -58,7 +58,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)), the messages per link if n-1 links share n!-1 messages evenly."""
+    """Return ceil((n!-1)/(n-1)), the largest load if n-1 links share n!-1 messages evenly."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 
@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces of S_n consist of n-1 nodes that all start with 1.
+    """Return how many necklaces of S_n, except {12..n}, consist of n-1 nodes that start with 1.
 
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
@@ -134,21 +134,21 @@ def rule_9_steps(n: int) -> Number:
 
 
 def largest_branch(n: int) -> Number:
-    """Return the size of the near-balanced tree's largest subtree, or an upper bound for n > 60.
+    """Return the size of the root's largest subtree in the near-balanced tree.
 
-    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's largest subtree has (n-1)!
-    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) whose
-    nodes start with 1, except {12..n}.
+    For n > 60, the result is an upper bound. Definition 13 of Fragopoulou & Akl 1993 defines the
+    tree. The largest subtree has (n-1)! nodes that do not start with 1, and one node of each
+    necklace (orbit of the rotation R) whose nodes start with 1, except {12..n}.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
-    """Return the size of the near-balanced tree's smallest subtree, or a lower bound for n > 60.
+    """Return the size of the root's smallest subtree in the near-balanced tree.
 
-    Definition 13 of Fragopoulou & Akl 1993 defines the tree. The root's smallest subtree has (n-1)!
-    nodes that do not start with 1, and one node of each necklace (orbit of the rotation R) of n-1
-    nodes that start with 1.
+    For n > 60, the result is a lower bound. Definition 13 of Fragopoulou & Akl 1993 defines the
+    tree. The smallest subtree has (n-1)! nodes that do not start with 1, and one node of each
+    necklace (orbit of the rotation R) that consists of n-1 nodes starting with 1, except {12..n}.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
@@ -162,7 +162,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), the least possible value."""
+    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), its lower bound for any tree."""
     return divide(largest_branch(n), even_share(n))
 
 

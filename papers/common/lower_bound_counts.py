@@ -363,10 +363,11 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
-    """Return an all-port allgather in which a message crosses at most one link per port and step.
+    """Return an all-port allgather that delivers each message to one new node per port and step.
 
-    Each of these links leads to a node that lacks the message. If there are several such links of a
-    port, the link to the node nearest to the source is chosen.
+    A node receives the message from a neighbour that has it, over a link of the port. If several
+    nodes could receive it, the node nearest to the source is chosen. If none could, the port is
+    idle.
     """
     rows = []
     since = {0: 0}
@@ -408,8 +409,9 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall on the hypercube Q_k.
 
-    In each step, each port sends one of the units that still have to cross it: the unit with the
-    longest remaining path.
+    In each step, the ports choose units one after the other. Each port chooses the unit with the
+    longest remaining path among the units that still have to cross it. A unit that another port has
+    chosen in this step is not available.
     """
     rows = []
     left = {node: node for node in range(1, check.nodes)}
@@ -496,8 +498,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit of a source at a time. All trees serve the destinations in the same
-    order, except that the labels are rotated like the trees.
+    Each tree carries one unit per source at a time. The destinations that a tree serves, in their
+    order, are rotations of the destinations that the first tree serves.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

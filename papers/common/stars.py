@@ -125,9 +125,10 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
-    Generators are the nodes with symbol 1 in position 2. In a necklace whose nodes start with 1,
-    they are the nodes whose cycle from symbol 2 on is the lexicographically smallest. The necklace
-    of the identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
+    In a necklace whose nodes do not start with 1, the generator is the node with symbol 1 in
+    position 2. In other necklaces, generators are the nodes whose cycle, written from symbol 2 on,
+    is lexicographically smallest. The necklace of the identity 12..n has no generator, because
+    symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()

@@ -39,7 +39,7 @@ def execute_copies(
 def check_transmissions(
     check: ClaimCheck, executed: Execution, per_message: int, **place: int
 ) -> None:
-    """Check that a collective takes ``per_message`` transmissions for each of its M messages."""
+    """Check that a collective of M messages takes M times ``per_message`` transmissions."""
     stated = executed.messages * per_message
     check.equal("transmissions", executed.transmissions, stated, **executed.place, **place)
 
@@ -438,8 +438,8 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that alltoalls along the trees EDT send at most one message per directed link and step.
 
-    Also check the order of the messages. The destinations that a tree serves must be the rotations
-    of those that the previous tree serves, in the same order.
+    Also check the order of the messages. For every h, the h-th destination of a tree must be the
+    rotation of the h-th destination of the previous tree.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)

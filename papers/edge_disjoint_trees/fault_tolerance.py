@@ -246,8 +246,8 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """Check that every healthy node receives every message despite any ``copies`` - 1 faults.
 
     This is true if no single fault blocks two copies of a message on their way to the same node. In
-    addition, sets of ``copies`` - 1 faults (all, or a random sample) are tried, and schedules are
-    executed with some of these sets.
+    addition, sets of ``copies`` - 1 faults (all, or a random sample) are tried. The simulator
+    executes the schedule with some of these sets.
     """
     schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)

@@ -115,14 +115,14 @@ def rotation_of_links(check: ClaimCheck) -> None:
 
 
 def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
-    """Return, for each link, the number of different dimensions of its images under rotation.
+    """Return, for each link, how many different dimensions the rotations of the link have.
 
     Returns:
         int64 ``[ports, nodes]``.
     """
     ports, nodes = check.neighbours.shape
-    # An entry is True if an image of a link under rotation has the dimension of the first axis. The
-    # other axes are the dimension and the tail of the link itself.
+    # The entry [d, i, x] is True if a rotation maps the link with index i at node x to a link with
+    # index d, where the index of a link is its dimension minus 2.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
     head = check.neighbours
@@ -342,7 +342,8 @@ def _placed_run(labels: Perms, m: NDArray[np.int64]) -> Mask:
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return which dimensions lead from each node to its children in a tree, ``[ports, nodes]``.
 
-    The neighbour across dimension d is a child if its own link to its parent has dimension d.
+    The neighbour across dimension d is a child if the link from this neighbour to its parent has
+    the dimension d too.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)
@@ -353,7 +354,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
 
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions to parents and children in the tree SPT against Definition 6."""
+    """Check by Definition 6 which links of each node lead to its parent and children in SPT."""
     symbols = stars.symbols(check)
     parent_port = forest.parent_port[0]
     stated = parents_spt(symbols)
@@ -384,7 +385,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions to parents and children in SPG's subtrees against Definition 7."""
+    """Check by Definition 7 which links lead to parents and children in the subtrees of SPG."""
     symbols = stars.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = stars.positions(symbols)[0]

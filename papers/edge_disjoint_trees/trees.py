@@ -31,8 +31,9 @@ from . import star_graph as rules
 
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
-#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search: for each node by rank,
-#: the dimension of its link to its parent in subtree 2. Other subtrees are rotations of subtree 2.
+#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search. There is a digit for
+#: each node, by rank: the dimension of the link to its parent in subtree 2. The other subtrees are
+#: rotations of subtree 2.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -132,7 +133,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions to parents and children in the trees EDT against Definition 8."""
+    """Check by Definition 8 which links lead to parents and children in the trees EDT."""
     symbols = stars.symbols(check)
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
@@ -378,6 +379,6 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
         head = np.clip(images[:, check.neighbours[ports, nodes]], 0, check.nodes - 1)
         used = np.unique(tail.astype(np.int64) * check.nodes + head)
         check.equal("directed links used", len(used), check.nodes * len(ports), **place)
-        # The dimension of a translated link is determined from its actual end.
+        # Compare the translated head with the neighbour of the translated tail in this dimension.
         changed = np.count_nonzero(check.neighbours[ports, tail] != head)
         check.equal("links of another dimension", changed, 0, **place)

@@ -46,8 +46,8 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that rotations map Hamiltonian paths to Hamiltonian paths.
 
     A path T_j visits the nodes with symbol 1 in position j. Applying the rotation R j-2 times must
-    map a path T_2 to a path T_j, and the path T_2 of the forest to its path T_j. Random paths T_2
-    are tried too.
+    map any path T_2 to a path T_j, and the forest's path T_2 to the forest's path T_j. Random paths
+    T_2 are tried too.
     """
     rotations = stars.rotations(check)
     label_symbols = stars.symbols(check)
@@ -148,8 +148,8 @@ def one_source(check: ClaimCheck) -> Schedule:
 def phase_1(check: ClaimCheck) -> None:
     """Check that phase 1 of algorithm 1, an allgather, is valid and takes (n-1)! steps.
 
-    In these steps, the message of a source must reach every node whose first symbol differs from
-    that of the source exactly once, and no other node.
+    In these steps, the message of a source must arrive exactly once at each node whose first symbol
+    differs from that of the source, and never at another node.
     """
     label_symbols = stars.symbols(check)
     schedule = one_source(check)

@@ -41,7 +41,7 @@ class Numbering(NamedTuple):
     Attributes:
         m: number m(x) of every node x, int64 ``[nodes]``; 0 for the identity node 12..n.
         name: the numbering's name in recorded evidence.
-        schedule: the schedule from which the numbering was read, or an empty string.
+        schedule: the schedule from which the numbering was read; "" for a random numbering.
     """
 
     m: NDArray[np.int64]
@@ -385,9 +385,9 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 @cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the numbers of nodes at the distances from 12..n that are between 1 and the diameter.
+    """Return how many nodes are at each distance from 12..n between 1 and the diameter.
 
-    The distances 1 and the diameter itself are excluded.
+    The first entry is for distance 2, and the last for the diameter minus 1.
     """
     return check.profile()[2:-1]
 
@@ -419,11 +419,11 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 
 
 def listed_nodes(check: ClaimCheck, last: int) -> int:
-    """Count nodes of certain necklaces whose distance from 12..n is the diameter minus 1.
+    """Count the nodes at the second largest distance in the necklaces that Appendix B lists.
 
-    Appendix B lists these necklaces. Each of them consists of the rotations of a node with the
-    following cycles: one cycle of the symbols 1..last in any order, and cycles of two consecutive
-    symbols above ``last``.
+    Distances are counted from 12..n. Each of these necklaces consists of the rotations of a node
+    with the following cycles: one cycle of the symbols 1..last in any order, and cycles of two
+    consecutive symbols above ``last``.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))

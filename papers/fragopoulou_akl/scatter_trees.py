@@ -64,7 +64,7 @@ def parent_function(
 
     The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
     a node can be in several trees and have a parent in each (Definition 15). The definition uses
-    the second cycle of the canonical notation; ``second`` is the side from which it is counted.
+    the second cycle of the canonical notation, counted from the side ``second``.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -177,7 +177,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the corrected parent function of the near-balanced tree at ``root`` (Definition 14).
 
-    With ``repeated``, return the function of the perfectly balanced trees (Definition 16).
+    With ``repeated``, the result is the function of the perfectly balanced trees (Definition 16).
     """
     _, c = translation_and_inverse(network, root)
     starts_with_1 = stars.symbols(network)[c][:, 0] == 1

@@ -30,7 +30,7 @@ from ..common.closed_forms import diameter
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the types of links, 2..n, which other papers call dimensions."""
+    """Return the types of links, the numbers 2..n; other papers call them dimensions."""
     return np.arange(2, check.n + 1)
 
 

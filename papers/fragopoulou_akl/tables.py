@@ -82,7 +82,7 @@ def pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1)), the messages per link if n-1 links share M(n!-1) messages."""
+    """Return ceil(M(n!-1)/(n-1)), the largest load if n-1 links share M(n!-1) messages evenly."""
     return ceil_div(others(n, messages), n - 1)
 
 
@@ -100,7 +100,7 @@ def distances_of_pairs(n: int, messages: int = 1) -> int:
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return the transmissions per link if the n-1 links of a node share all transmissions evenly.
+    """Return the largest load if the n-1 links of a node share its transmissions evenly.
 
     For M messages per pair of nodes, this is ceil(M t_n/(n-1)), where t_n is the sum of all
     distances from a node.
@@ -501,7 +501,8 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
     The number must equal the number of necklaces (orbits of the rotation R) other than {12..n}, and
-    a closed form. Divided by the lower bound, it must have the stated order of growth.
+    the closed form `largest_branch`. The number divided by the lower bound must have the stated
+    order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))

@@ -65,7 +65,7 @@ class Cycles(NamedTuple):
 
     @property
     def beta(self) -> NDArray[np.int64]:
-        """The number of symbols beyond k in each node, which is its number of external chains."""
+        """The number of external chains of each node: the symbols beyond k in its label."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
@@ -190,7 +190,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction rooted at the identity Id."""
+    """Return the largest height of the trees of a construction rooted at the identity Id."""
     return int(heights(check, construction).max())
 
 

@@ -13,8 +13,8 @@ from starcast.claims.registry import checks
 
 from ..common.closed_forms import ExactNumber, arrangements, nk_diameter
 
-#: The coefficients of a table row: one each in the columns start-up and transmission, and three in
-#: the column overall, of T_s, m T_c and 2 sqrt(m T_s T_c).
+#: The names of the coefficients of a table row. The columns start-up and transmission contain one
+#: coefficient each. The column overall contains three: of T_s, m T_c and 2 sqrt(m T_s T_c).
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
 #: A table: for each row, the coefficients that `COLUMNS` names.
 TableCells = dict[str, tuple[ExactNumber, ...]]

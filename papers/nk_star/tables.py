@@ -89,9 +89,9 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the transmission time of the broadcast on the shortest-path tree SP, and how it grows.
+    """Check whether the transmission time of the broadcast on the tree SP has the stated order.
 
-    The transmission time is the time for T_s = 0.
+    The transmission time is the time for T_s = 0. In fact, its order is n-1 times the stated order.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -103,9 +103,10 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of growth of the broadcast time on the shortest-path tree SP.
+    """Check whether the broadcast time on the shortest-path tree SP has the stated order of growth.
 
-    The order must hold for all T_s and T_c.
+    The order must hold for all T_s and T_c. In fact, the order for T_s = 0 is n-1 times the stated
+    order.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -218,7 +219,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check whether one-port broadcasts on the spanning trees MT transmit O(m) bytes, as stated.
 
-    The message has m bytes. All numbers of segments are considered.
+    The message has m bytes. All numbers of segments are considered. In fact, the number of bytes
+    grows like n m for k = n/2.
     """
     n, k = check.n_and_k
     _check_many_trees(check, ports)
@@ -456,7 +458,7 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
 
     The counts are the largest distance from a source, and the number of messages that a node
     receives. For the one-port model, they include the number of doublings from one informed node
-    to all nodes.
+    to the number that `Bound.informed` returns.
     """
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
@@ -494,8 +496,8 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The stated order of the transmission time divided by T_c (as text) and by m T_c (as a formula),
-#: by collective and port model.
+#: The stated order of the transmission time, by collective and port model. The text states the time
+#: divided by T_c, and the formula the time divided by m T_c.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005

@@ -27,8 +27,8 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: Name of a quantity in recorded evidence. It determines the bytes of broadcasts with more segments
-#: than were executed.
+#: Name of a quantity in recorded evidence. The quantity determines the bytes of broadcasts with
+#: more segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -75,7 +75,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
     """Return the number of segments with the shortest time among 1, 1/2, 1/4, ..
 
-    Return 0 if each number takes less time than the previous number.
+    The result is 0 if each number takes less time than the previous number.
     """
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
@@ -320,7 +320,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     """Return how many units cross each directed link in each step, int64 ``[steps, nodes, ports]``.
 
-    If relabelling keeps ports, all nodes have the same loads, and only one node is returned.
+    If relabelling keeps ports, all nodes have the same loads, and the result has only one node.
     """
     topology = schedule.topology
     # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
@@ -448,7 +448,8 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check whether the all-port allgather on the spanning trees MT takes at most the stated time.
 
-    On a graph of N nodes and diameter D, the stated time is (2D-1)T_s + m(N-1)/(n-1) T_c.
+    On a graph of N nodes and diameter D, the stated time is (2D-1)T_s + m(N-1)/(n-1) T_c. In fact,
+    the allgather can take longer, but at most 2D T_s plus m T_c times `common.bytes_formula`.
     """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
@@ -468,7 +469,8 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check whether the one-port allgather on the spanning trees MT takes at most the stated time.
 
-    On a graph of N nodes and diameter D, the stated time is (n-1)(2D-1)T_s + (N-1)m T_c.
+    On a graph of N nodes and diameter D, the stated time is (n-1)(2D-1)T_s + (N-1)m T_c. In fact,
+    more start-ups can be needed; their number is at most 2(n-1)D.
     """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1

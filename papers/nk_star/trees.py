@@ -186,7 +186,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form that the paper's proof lists, and which an omitted form.
+    """Return which nodes have a form that the paper's proof lists, and which a form that it omits.
 
     The forms describe the cycles and chains of the nodes that are farthest from the identity Id.
 

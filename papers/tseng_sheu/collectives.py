@@ -52,7 +52,7 @@ ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the height of the highest tree of a construction; trees are rooted at the identity."""
+    """Return the largest height of the trees of a construction, rooted at the identity."""
     return max(heights(check.forest(construction)))
 
 
@@ -175,8 +175,8 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that in Algorithm 1, a broadcast, no segment waits and no packet exceeds two segments.
 
-    Also check that the last slot has the number h+p-1, for p segments per tree and trees of height
-    at most h.
+    Also check that the last slot has the number h+p-1, for p segments per tree and the largest tree
+    height h.
     """
     for root in check.roots(2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
@@ -257,7 +257,8 @@ def partners(
 ) -> NDArray[np.int64]:
     """Return for each row the number of nodes to which its sender sends in the row's step.
 
-    If ``ends`` are the receivers, return the number of nodes from which the receiver receives.
+    This holds if ``ends`` are the senders. If ``ends`` are the receivers, the result is the number
+    of nodes from which the row's receiver receives in this step.
 
     Args:
         schedule: the schedule.

@@ -76,11 +76,11 @@ def theorem1(n: int) -> Pipeline:
 
 
 def theorem2(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 2, with n-1 times the time of `theorem1`."""
+    """Return the pipeline of Theorem 2, which takes n-1 times as long as that of Theorem 1."""
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# The cache makes equal pipelines share one function, because `greatest_quotient` caches results by
+# `greatest_quotient` caches results by function, so this cache makes equal pipelines share a
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
@@ -504,7 +504,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that the paper only cites Misic's algorithm, whose time only this cell states."""
+    """Record that Misic's algorithm is only cited, and that no other place states its time."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -127,7 +127,8 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether a broadcast by Algorithm 1 takes at most the time of Theorem 1.
 
-    The broadcast has the best integer number of segments.
+    The broadcast has the best integer number of segments. In fact, in slots of fixed length, it
+    takes more time unless the best real number of segments is an integer.
     """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
@@ -173,7 +174,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
     for p, run in enumerate(runs, 1):
         simulation = run.simulation
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, p=p)
-        # A slot ends with its last sub-slot, even if nothing is sent in it.
+        # A slot ends with its last sub-slot, even if nothing is sent in this sub-slot.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(WIDE.time_of(run))
@@ -394,7 +395,8 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def allport_terms(check: ClaimCheck) -> None:
     """Check how the start-up and transmission times of Theorem 1 grow.
 
-    Their orders of growth must be at most those of the two terms of the bound in Lemma 1.
+    The order of growth of each time must be at most that of the corresponding term in Lemma 1's
+    bound.
     """
     collectives.check_algorithm1(check)
     time = tables.theorem1_time

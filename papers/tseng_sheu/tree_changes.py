@@ -168,8 +168,8 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree whose height is the diameter, but which is not a shortest-path tree.
 
-    The tree is rooted at the identity. One node has a path that is longer than its distance. The
-    paths of all other nodes are as short as they can be without this node.
+    The tree is rooted at the identity. One node has a path that is longer than its distance. All
+    other nodes have shortest paths among those that avoid this node.
 
     Returns:
         The tree, or None if no such tree is found.

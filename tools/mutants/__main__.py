@@ -155,7 +155,7 @@ class Journal:
     def next(self) -> tuple[int, Mutation] | None:
         """Return the next mutation and its number.
 
-        Return None if enough mutants were detected, or if no mutation is left.
+        The result is None if enough mutants were detected, or if no mutation is left.
         """
         with self._lock:
             tried = {entry["number"] for entry in self.entries}
