@@ -324,7 +324,7 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
     assert [cell[0] for cell in body] == [str(row["run"]) for row in rows]
     assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
-    # A run with missing units has no gap, so its cell is empty.
+    # A run with missing units has no gap to its lower bound, so the cell of the gap is empty.
     priced = [
         (float(cell[place - len(head)]), row["time"])
         for cell, row in zip(body, rows, strict=True)
