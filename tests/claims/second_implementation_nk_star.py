@@ -281,7 +281,8 @@ def compare_least_time(trees: Trees, diameters: int, one_port: bool, n: int, k: 
     yield contradiction(measured, surd(rational, square), **ONE, p=p)
 
 
-#: Claims about broadcasts: the trees, their stated height in diameters, and whether one-port.
+#: For each claim about broadcasts: the trees, their stated height as a multiple of the diameter,
+#: and whether nodes are one-port.
 BROADCASTS: dict[str, tuple[Trees, int, bool]] = {
     "NK.T2": (single_tree, 1, False),
     "NK.T3": (single_tree, 1, True),

@@ -166,7 +166,7 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """Return the verdict ``fails`` with a counterexample at `place` in the artifact `of`."""
+    """Return the verdict ``fails`` with a counterexample at `place` in the artifact named `of`."""
     counterexample = {**place, "found": "it's \\ so", "stated": 2}
     return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), counterexample, "", of=of)
 

@@ -199,7 +199,7 @@ def test_after_each_step_the_page_shows_how_many_units_each_node_holds(open_page
 
 
 def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: Open) -> None:
-    """The root is complete when all contributions are added; all nodes are complete at the end."""
+    """The numbers equal those of the oracle; all nodes are complete at the end of an allreduce."""
     page = open_page("S4", "schedule=allreduce:multiple&unit=0&step=8")
     built = build_schedule(topology("S4"), "allreduce:multiple")
     sums = Sums(topology("S4").labels().tolist(), topology("S4").labels().tolist())

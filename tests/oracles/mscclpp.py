@@ -105,7 +105,7 @@ def _step(
 def _channels(gpu: Any, block: Any, op: Any) -> list[Any]:
     """Return the keys of an operation's semaphores or, without semaphores, of its channels.
 
-    A channel's key has both ranks, the channel's number among those to the same rank, and its type.
+    A channel's key has its two ranks, its type, and its number among the channels to the same rank.
     """
     if "semaphore_ids" in op:
         return [("semaphore", gpu["id"], number) for number in op["semaphore_ids"]]

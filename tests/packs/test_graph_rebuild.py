@@ -71,7 +71,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
 def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
     engine: Engine, graph: Graph
 ) -> None:
-    """The only node created names the owner. Without it, a graph with other nodes is refused."""
+    """This is the only node. If it is missing, a graph with other nodes is refused."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -95,8 +95,8 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     assert states(stores) == dict.fromkeys(("S3", *S4), "complete")
 
 
-def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None:
-    """Their rows cannot stay in PostgreSQL without the rows of the topology."""
+def test_an_ingest_deletes_an_incomplete_topology_and_its_artifacts(stores: Stores) -> None:
+    """Rows of the artifacts cannot stay in PostgreSQL without the rows of the topology."""
     with open_session(stores.engine) as session:
         session.get_one(models.Materialization, ("topology", "S4")).state = "loading"
         session.commit()

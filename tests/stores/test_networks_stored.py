@@ -386,7 +386,7 @@ def test_saving_a_network_returns_whether_it_is_new(lab: Lab) -> None:
 def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     lab: Lab, forget: Callable[[], None]
 ) -> None:
-    """In the graph, links of a topology with equal links have neither property."""
+    """If all links of a topology are equal, its links in the graph have neither property."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     lab.ingest("S3", trees="greedy")
     lab.ingest(given, trees=FOREST, schedules=SCHEDULE)

@@ -134,7 +134,10 @@ def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[
 
 @oracle("faults/unreached-nodes", "node trees", faults())
 def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
-    """Yield the healthy nodes that are cut off in all their trees, and the number of these trees."""
+    """Yield the healthy nodes that are cut off in all trees that contain them.
+
+    Each row also has the number of these trees.
+    """
     for label in sorted(left_out(forest, trees_of(forest), **dead)):
         yield label, sum(label in parents(forest, tree) for tree in trees_of(forest))
 

@@ -228,7 +228,7 @@ def connectivity(topology: str, source: Label, target: Label) -> Iterator[Values
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Yield cases that avoid nothing, first hops, the source, or the target's links or neighbours."""
+    """Yield cases that avoid nothing, first hops, the source, or links or neighbours of an end."""
     for ends in PAIRS:
         spec, source, target = ends.values()
         paths = shortest(spec, source, target)

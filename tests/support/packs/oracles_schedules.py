@@ -57,7 +57,7 @@ def node_cases() -> list[Case]:
     order="step unit tree sender",
 )
 def deliveries(schedule: str, node: Label) -> Iterator[Values]:
-    """Yield the sends that a node receives."""
+    """Yield the sends that deliver a unit to a node."""
     for send in sends(schedule):
         if send.receiver == node:
             yield send.step, send.unit, send.sender, send.port, send.tree, send.combine
