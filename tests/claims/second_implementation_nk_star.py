@@ -241,7 +241,7 @@ def execute(
 
 
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """Broadcast p segments per tree; return the largest packet of each step, in segments.
+    """Broadcast p segments per tree; return the number of segments in each step's largest packet.
 
     If one-port, sub-slots without a transmission take no time. Of all readings of the
     paper, this reading favours the claim most.

@@ -115,7 +115,7 @@ def changed(change: Callable[[Table], Table]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("index", range(6), ids=["start", "end", *TREE_EDGE.columns])
 def test_the_checksum_depends_on_every_column(index: int) -> None:
-    """The checksum squares its terms, since a linear sum would not change if rows swap values."""
+    """The checksum squares its terms, since a linear sum is unchanged if two rows swap values."""
 
     def exchange(table: Table) -> Table:
         column = table[index]

@@ -184,7 +184,8 @@ def test_a_concurrent_write_by_another_process_raises_busy_error(
         monkeypatch.setattr(running, "_ensure_experiment", opens)
         cut_off_lock_holder(engine)
         run_experiment(engine, "all", GRID, Silent())
-        # Both transactions insert the experiment, so the later one finds its name taken.
+        # If no run is kept, both transactions insert the experiment; the later one finds its name
+        # taken.
         return (
             opens(session, name, design)
             if kept

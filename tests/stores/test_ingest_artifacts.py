@@ -96,7 +96,7 @@ def test_complete_artifacts_are_listed_in_build_order(engine: Engine, stores: St
 
 
 EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
-#: For each load state, the states that lead to it from an unknown artifact.
+#: For each load state, the sequence of states by which a new artifact reaches it.
 PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
     None: (),
     LoadState.PLANNED: (LoadState.PLANNED,),
