@@ -139,7 +139,7 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether all healthy nodes get all messages for every choice of ``faulty`` parts.
+    """Return whether all healthy nodes get all messages, whichever ``faulty`` parts fail.
 
     ``tree_messages`` lists the messages that each tree carries. The source is always healthy.
     """

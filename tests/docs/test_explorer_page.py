@@ -734,7 +734,7 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 @pytest.mark.usefixtures("irregular")
 def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
-    """In the data, a port without a link leads back to its node. No such link must be drawn."""
+    """In the data, a port without a link leads back to its node. The page draws no such link."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")

@@ -312,7 +312,7 @@ def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
 ) -> None:
     """With one copy of each message, the converse is also true.
 
-    With several copies, nothing may be missing although the query reports unreached nodes. A node
+    With several copies, the query may report unreached nodes although nothing is missing. A node
     that is cut off in one tree can forward, in this tree, a message received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)

@@ -149,7 +149,7 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield one row about the nodes that miss messages if each message has several copies.
+    """Yield one row about the nodes that miss messages under faults; messages may have copies.
 
     The first three columns assume that the copies use the trees in turn. The next two consider all
     choices of trees: whether every choice reaches all nodes, and how many nodes some choice misses.
