@@ -38,7 +38,7 @@ def main() -> int:
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # root starts PostgreSQL as another user, who needs access
+        folder.chmod(0o755)  # PostgreSQL may run as another user
         with memory_disk(folder, _DISK) as is_own, _running(folder) as servers:
             if not is_own:
                 kinds = [kind for kind in kinds if not KINDS[kind].needs_home]

@@ -71,7 +71,7 @@ def memory_disk(folder: Path, size: str) -> Iterator[bool]:
 
 
 def fill_disk(ballast: Path, left: int) -> None:
-    """Fill a disk up to ``left`` free bytes, even while servers are writing to it."""
+    """Fill a disk until ``left`` bytes are free, even while servers are writing to it."""
     with ballast.open("wb") as file:
         for _ in range(10):
             free = os.statvfs(ballast.parent)

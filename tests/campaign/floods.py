@@ -183,7 +183,7 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 
 
 def _check_memory(pid: int) -> list[str]:
-    """Compare the peak memory of a process and its children with the limit."""
+    """Return a problem for the process and each descendant whose peak memory exceeds the limit."""
     problems = []
     for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
         with suppress(OSError):  # the process may have ended

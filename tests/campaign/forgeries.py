@@ -22,7 +22,7 @@ from starcast.topologies import topology
 
 #: Problems in which a smaller value is better.
 _LEAST = {"bisection-width", "congestion-trees", "edge-disjoint-trees", "one-port-broadcast"}
-#: Numbers near the limits of machine integers, whose squares or products overflow.
+#: Extreme numbers: large integers whose squares or products can overflow, -1 and 0.
 _HUGE = (3_037_000_500, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -1, 0)
 _DEADLINE = 300
 Arrays = dict[str, NDArray[Any]]

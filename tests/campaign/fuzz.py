@@ -162,7 +162,7 @@ def _file(name: str) -> tuple[str]:
     return (b"".join(render(_PLAN, name)).decode(),)
 
 
-#: Valid texts, and the function that reads a changed text, or a file with the changed text.
+#: For each kind of text: valid texts, and a function that reads a changed text or a file with it.
 TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "topology spec": (("S5", "S6,3", "Q4", "S12", "Q24"), lambda text: topology(text).spec),
     "label": (("S5 21345", "S5,3 213", "Q4 0110", "S11 b23456789a1"), _read_label),

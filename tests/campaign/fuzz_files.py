@@ -234,7 +234,7 @@ _ODD_ARRAYS: tuple[object, ...] = (
 
 
 def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
-    """Return the array with changed values, a changed order, shape or type, or another array."""
+    """Return the array with changed values, order, shape or type, or an unrelated array."""
     match draw.randrange(10):
         case 0:
             return array[: draw.randrange(len(array))] if array.ndim and len(array) else array

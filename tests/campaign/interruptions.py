@@ -79,9 +79,9 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _without_start(done: Done) -> Done:
-    """Return a command without its stderr if Python was interrupted during its imports.
+    """Return a command, with an empty stderr if Python was interrupted during an import.
 
-    A traceback is allowed in this case.
+    In this case, a traceback is not a problem.
     """
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starcast.support.errors import EXIT_CODES
 from starcast.support.text import pluralize
 
-#: What an action returns: its description, its result, and the violated invariants.
+#: The return value of an action: description, result, and violated invariants.
 Outcome = tuple[str, str, list[str]]
 #: Maximum lengths of an error line and a hint line, which may quote a path or a value.
 _MAX_LENGTH = {"error": 1_100, "hint": 2_100}

@@ -206,7 +206,7 @@ def embedded_servers(home: Path, folder: Path) -> Servers:
 def _check_states(
     in_tables: Mapping[str, str], in_neo4j: Mapping[tuple[str, str], Any], *, finished: bool
 ) -> list[str]:
-    """Compare the states of artifacts in both stores; the baseline must be complete."""
+    """Return a problem for every artifact with a wrong state; the baseline must be complete."""
     in_graph = {name: state for (_, name), state in in_neo4j.items()}
     problems = [
         f"{name} is complete in PostgreSQL and {in_graph.get(name)} in Neo4j"

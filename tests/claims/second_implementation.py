@@ -19,7 +19,7 @@ from oracles.star_graph import nodes
 
 Place = Mapping[str, bool | int | str]
 Value = Fraction | int | str
-#: The results of comparisons in order: a counterexample, or None if the value is as stated.
+#: For each comparison in order: a counterexample, or None if the claim holds.
 Comparisons = Iterator[Place | None]
 Function = TypeVar("Function", bound=Callable[..., Comparisons])
 
@@ -105,7 +105,7 @@ def unbounded(quotient: Callable[[float], float]) -> Place | None:
 
 
 def execute_allgather(rows: Iterable[Row], n: int) -> list[int]:
-    """Execute an allgather on S_n, and return the largest packet of each step.
+    """Execute an allgather on S_n, and return the size of the largest packet of each step.
 
     The given rows are those of source 12..n.
     """

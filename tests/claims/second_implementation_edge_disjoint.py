@@ -44,8 +44,8 @@ def is_forest(trees: Sequence[Tree], n: int) -> bool:
 def _trees_of_less_depth(n: int) -> Comparisons:
     if n != 4:  # one counterexample suffices
         return
-    # The first subtree of a forest that is less deep than the paper's. Each digit is the
-    # dimension of the link from a node to its parent, in rank order.
+    # The first subtree of a forest that is less deep than the paper's. The digits are the
+    # dimensions of the links to the parents, by rank of the child; the root has the digit 0.
     dimensions = "022222233334332222442234"
     digits = zip(nodes(n), dimensions, strict=True)
     subtree = {node: swap(node, int(digit)) for node, digit in digits if digit != "0"}
@@ -139,7 +139,7 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether all healthy nodes get all messages whichever ``faulty`` parts of S_n fail.
+    """Return whether all healthy nodes get all messages, whichever ``faulty`` parts fail.
 
     ``tree_messages`` lists the messages that each tree carries. The source is always healthy.
     """
@@ -207,11 +207,11 @@ def _missing_after_faults(n: int) -> Comparisons:
 
 
 def total_exchange_quotient(n: float) -> float:
-    """Return log n divided by the ratio of alltoall steps on the star graph to the hypercube's.
+    """Return log2 n / q, where q compares the alltoall on the star graph and on the hypercube.
 
-    On the star graph and on the hypercube, the steps are M t_n/(n-1) and M n!/2, where
-    t_n = n!(n + 2/n + H_n - 4) is the sum of distances from a node, and the harmonic number H_n is
-    approximated by ln n + 0.577..
+    The quotient q is the number of steps on the star graph, M t_n/(n-1), divided by the number on
+    the hypercube, M n!/2. The sum of distances from a node is t_n = n!(n + 2/n + H_n - 4). The
+    harmonic number H_n is approximated by ln n + 0.577..
     """
     star = (n + 2 / n + log(n) + 0.5772156649 - 4) / (n - 1)
     return log2(n) / (2 * star)
@@ -219,5 +219,5 @@ def total_exchange_quotient(n: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(_: int) -> Comparisons:
-    """Check that `total_exchange_quotient` is bounded, as it is if the claimed order is correct."""
+    """Check that `total_exchange_quotient` is bounded, as the claimed order implies."""
     yield unbounded(total_exchange_quotient)

@@ -324,7 +324,7 @@ def cube_dimension(n: float) -> float:
 
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
 def hypercube_exchange(_: int) -> Comparisons:
-    """Compare the k 2^(k-1) sends of each node in an alltoall on Q_k with n! n, where 2^k = n!."""
+    """Compare each node's k 2^(k-1) sends in an alltoall on Q_k with n! n, where 2^k = n!."""
     yield unbounded(lambda n: cube_dimension(n) / (2 * n))
 
 

@@ -229,7 +229,7 @@ ONE = {"m": 1, "T_s": 1, "T_c": 1}
 def execute(
     rows: set[Row], held: Mapping[Node, set[Any]], n: int, k: int, one_port: bool
 ) -> list[int]:
-    """Execute a schedule, and return the largest packet of each step.
+    """Execute a schedule, and return the size of the largest packet of each step.
 
     If one-port, a step is a sub-slot: the transmissions of one dimension in a slot. Sub-slots
     without a transmission are omitted.
@@ -241,7 +241,7 @@ def execute(
 
 
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """Broadcast p segments per tree; return the largest packet of each step, in segments.
+    """Broadcast p segments per tree; return the number of segments in each step's largest packet.
 
     If one-port, sub-slots without a transmission take no time. Of all readings of the
     paper, this reading favours the claim most.
@@ -252,7 +252,7 @@ def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> li
 
 
 def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
-    """Return the smallest time of a broadcast over all numbers of segments, and that number.
+    """Return the smallest time of a broadcast, and the number of segments with this time.
 
     All cost parameters are 1. Every segment takes a step, so the best number of segments is at most
     the smallest time.
@@ -281,7 +281,8 @@ def compare_least_time(trees: Trees, diameters: int, one_port: bool, n: int, k: 
     yield contradiction(measured, surd(rational, square), **ONE, p=p)
 
 
-#: Claims about broadcasts: the trees, their stated height in diameters, and whether one-port.
+#: For each claim about broadcasts: the trees, their stated height as a multiple of the diameter,
+#: and whether nodes are one-port.
 BROADCASTS: dict[str, tuple[Trees, int, bool]] = {
     "NK.T2": (single_tree, 1, False),
     "NK.T3": (single_tree, 1, True),
@@ -293,7 +294,7 @@ for claim, case in BROADCASTS.items():
 
 
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
-    """Return the largest packet of each step of an allgather along the trees.
+    """Return the size of the largest packet of each step of an allgather along the trees.
 
     All sources use the trees level by level. Packets are measured in units, and a unit is the
     share of a message that one tree carries.
@@ -327,7 +328,7 @@ def _start_ups(n: int, k: int) -> Comparisons:
 def _one_tree_carries_complete_message(n: int, k: int) -> Comparisons:
     """Check that each link of one tree carries the complete message of m bytes.
 
-    For T_s = 0, this takes n-1 times the stated time, which is the time of m/(n-1) bytes.
+    For T_s = 0, this takes the time of m bytes. The stated time is that of m/(n-1) bytes.
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=False)), p) >= 1
@@ -342,7 +343,7 @@ def _one_tree_carries_complete_message(n: int, k: int) -> Comparisons:
 def _one_child_after_the_other(n: int, k: int) -> Comparisons:
     """Check that the source sends the complete message of m bytes to n-1 children in turn.
 
-    For T_s = 0, this takes n-1 times the stated time, which is the time of m bytes.
+    For T_s = 0, this takes the time of m(n-1) bytes. The stated time is that of m bytes.
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=True)), p) >= n - 1
@@ -350,7 +351,7 @@ def _one_child_after_the_other(n: int, k: int) -> Comparisons:
 
 
 def most_loaded(n: int, k: int) -> int:
-    """Return the sum, over all dimensions, of the largest number of trees MT on one link.
+    """Return the sum, over all dimensions, of the maximum number of trees MT on a link.
 
     For any number of segments, all sub-slots of a dimension together last as long as the packets on
     its most loaded link. Each tree on that link contributes m/(n-1) bytes.
@@ -393,7 +394,7 @@ def _table_and_theorems(n: int, k: int) -> Comparisons:
 def _conclusion_and_tables(n: int, k: int) -> Comparisons:
     """Compare the values quoted in section 9 with Table 1, in the order quoted.
 
-    The last value listed here is the first that differs; later values are not compared.
+    The list ends with the first value that differs; later values of section 9 are omitted.
     """
     d, links = diameter(n, k), n - 1
     others = Fraction(len(nodes(n, k)) - 1, links)

@@ -113,7 +113,7 @@ def test_the_best_number_of_segments_equals_that_of_an_exhaustive_search() -> No
             assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
 
 
-def test_parameter_grids_have_all_combinations_and_sampled_times_include_zero() -> None:
+def test_parameter_grids_have_all_combinations_and_sample_costs_include_zero() -> None:
     grid = closed_forms.parameters((1, 2), (0, 1), (5,))
     rows = [tuple(row) for row in zip(*grid, strict=True)]
     assert rows == [(1, 0, 5), (1, 1, 5), (2, 0, 5), (2, 1, 5)]

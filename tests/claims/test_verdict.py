@@ -222,7 +222,7 @@ def test_checking_a_correction_that_the_claim_does_not_have_is_an_error() -> Non
         check.correction()
 
 
-def test_the_counterexample_does_not_depend_on_the_order_in_which_checks_finish() -> None:
+def test_the_sizes_of_a_verdict_do_not_depend_on_the_order_in_which_checks_finish() -> None:
     listed = ("Circ5,1,2", "T3x4", "T4x3", "Circ13,1,2")
     claim = Claim("TS.L5", "", "", only(*listed), lambda check: check.true("no", False))
     found = [verify.run_check(claim, spec, ObjectCache()) for spec in reversed(listed)]

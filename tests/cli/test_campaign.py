@@ -83,7 +83,7 @@ def test_every_kind_of_campaign_action_that_needs_no_embedded_stack_is_tested() 
 
 
 def test_changed_baseline_data_are_reported_as_a_problem(servers: Servers) -> None:
-    """Otherwise a campaign would not notice that an action has changed or deleted stored data."""
+    """A campaign thus notices if one of its actions changes or deletes stored data."""
     baseline = servers.snapshot()
     assert servers.find_problems(baseline, finished=True) == []
     assert servers.find_problems("[]", finished=True) == ["the runs of the baseline changed"]

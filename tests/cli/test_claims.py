@@ -46,7 +46,7 @@ def stored(database: URL, starcast: Starcast) -> Starcast:
 
 
 def rows(result: Result) -> dict[str, dict[str, Any]]:
-    """Return the rows of a JSON listing, each under its id."""
+    """Return the rows of a JSON listing by id."""
     assert result.code == 0, result.err
     return {row["id"]: row for row in result.json}
 
@@ -87,7 +87,7 @@ def test_claims_check_without_a_server_reports_once_that_nothing_is_stored(alone
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_claims_check_prints_details_and_counts_claims_not_about_the_given_sizes(
+def test_claims_check_prints_details_and_the_number_of_claims_not_about_the_sizes(
     alone: Starcast,
 ) -> None:
     result = alone("claims check TS.h EDT.Tab3.broadcast-time --sizes S3 --no-store")
@@ -96,7 +96,7 @@ def test_claims_check_prints_details_and_counts_claims_not_about_the_given_sizes
     assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
-def test_claims_show_computes_the_cypher_query_if_no_verdict_is_stored(alone: Starcast) -> None:
+def test_claims_show_prints_the_cypher_query_even_if_no_verdict_is_stored(alone: Starcast) -> None:
     assert alone("claims show TS.L5 --cypher").out == to_cypher(check("TS.L5")) + "\n"
     shown = alone("claims show TS.size --cypher")
     assert "has no counterexample" in refused(shown, 3, remarks=True)[0]
@@ -166,7 +166,7 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """Return the verdict ``fails`` with a counterexample at `place` in the artifact `of`."""
+    """Return the verdict ``fails`` with a counterexample at `place` in the artifact named `of`."""
     counterexample = {**place, "found": "it's \\ so", "stated": 2}
     return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), counterexample, "", of=of)
 
@@ -182,8 +182,8 @@ def sends(**columns: int) -> int:
     return int(np.all(matches, axis=0).sum())
 
 
-#: For each kind of place: the place of the counterexample, the id of its artifact (empty for a
-#: topology), and the number of rows that the query finds.
+#: Counterexamples of every kind. Each has a place, the id of the artifact (empty for a topology),
+#: and the number of rows that the query finds.
 PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "topology": ({"n": 4}, "", 1),
     "nk topology": ({"n": 4, "k": 2}, "", 1),
@@ -210,7 +210,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 @pytest.fixture(scope="module")
 def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> Iterator[Graph]:
-    """Yield a graph filled by the ingest commands in the comments above all queries."""
+    """Yield a graph filled by the ingest commands in the first comments of all queries."""
     queries = "\n".join(to_cypher(failed(place, of)) for place, of, _ in PLACES.values())
     commands = dict.fromkeys(re.findall("^// (starcast ingest .*)$", queries, re.MULTILINE))
     empty(graph_address, graph_driver)

@@ -20,7 +20,7 @@ ALGORITHMS = ("multiple", "recursive-substar")
 #: segments would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 PAPER_PAGE = Path(__file__).parents[2] / "docs" / "for-a-paper.md"
-#: Commands that print every kind of table. Each table must fit on one page.
+#: Commands that together print all kinds of tables. Each table must fit on one page.
 TABLES = (
     "compare ours theirs", "compare sizes --across topology", f"compare {SIDES} --all",
     "compare sweep --crossovers", "compare sweep --runs", "cost table S5 --collective broadcast",
@@ -72,7 +72,7 @@ def test_the_best_time_is_bold_in_tables_and_named_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_names_an_experiment_whose_name_ends_with_a_legend_letter(
+def test_the_legend_has_the_full_name_of_an_experiment_whose_name_ends_with_b(
     starcast: Starcast,
 ) -> None:
     assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
@@ -307,7 +307,9 @@ def test_the_table_and_the_html_page_state_how_runs_are_matched(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_option_plot_only_writes_one_of_the_two_plots(starcast: Starcast, tmp_path: Path) -> None:
+def test_the_option_plot_only_restricts_the_file_to_one_of_two_plots(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     height = {}
     for name, option in (("time", "--plot-only time"), ("links", "--plot-only links"), ("all", "")):
         file = tmp_path / f"{name}.svg"

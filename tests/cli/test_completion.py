@@ -16,7 +16,7 @@ from starcast.ingest import Stores, ingest
 from starcast.stores.graph.connection import Graph
 from support.plans import plan
 
-#: Two constructions. Ids of the second contain characters that shells interpret.
+#: Two constructions. Forest ids of the second have characters that shells interpret.
 TREES = "multiple,dimension-change(base=greedy,i=1)"
 
 

@@ -50,7 +50,7 @@ def starcast(
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
-    """Return the error and the hint. Only lines on the load method may precede them on stderr."""
+    """Return the error and the hint; all earlier lines of stderr must begin with "over Bolt"."""
     assert all(line.startswith("over Bolt") for line in result.err.splitlines()[:-2])
     return fix_cli.refused(result, code, remarks=True)
 
@@ -130,7 +130,7 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 def test_an_impossible_ingest_is_refused(
     starcast: Starcast, stores: Stores, words: str, code: int, error: str, hint: str
 ) -> None:
-    """The error names the invalid option, or the size or time beyond the limit.
+    """The error names the invalid option, or the size or time that exceeds the limit.
 
     No artifact is stored. Limits and load methods are checked after the graph has been paired
     with the database.
@@ -146,7 +146,7 @@ def test_an_impossible_ingest_is_refused(
 def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The method is offline import if faster or requested, else Bolt. No server is needed."""
+    """Offline import is chosen if it is faster or requested, else Bolt. No server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))

@@ -40,7 +40,7 @@ def test_a_new_plug_in_works_without_changes(
         assert facts["complete"]
         assert (facts["rows"], facts["steps"]) == (23, 4)
     else:
-        # The family is a wheel graph, here with six nodes around its hub.
+        # The topology is a wheel graph, here with six nodes around its hub.
         assert (facts["nodes"], facts["links"], facts["diameter"]) == (7, 12, 2)
     before = text
     again = starcast(f"new {kind} {name} --folder plugins")

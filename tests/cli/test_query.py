@@ -61,7 +61,7 @@ def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path
 
 @pytest.fixture
 def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Name a folder with one query pack in the setting ``packs``, and return the folder."""
+    """Return a new folder with one query pack, which the setting ``packs`` names."""
     folder = tmp_path / "packs"
     write(folder / "mine" / "nodes.cypher")
     monkeypatch.setenv("STARCAST_PACKS", str(folder))
@@ -207,7 +207,7 @@ def test_query_check_before_the_first_ingest_reports_missing_indexes(
     assert bad.code == 6
 
 
-def test_user_queries_run_by_path_or_name_despite_another_invalid_query(
+def test_user_queries_can_be_run_by_path_or_name_although_another_query_is_invalid(
     starcast: Starcast, packs: Path, home: Path, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
@@ -283,12 +283,12 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     assert [row[table.columns.index("path")] for row in table.rows] == paths
 
 
-def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
+def test_columns_named_path_and_ports_are_printed_unchanged_if_they_hold_no_paths(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     """The column `ports` holds a number, a list of the wrong length, or null.
 
-    A missing path is an empty cell.
+    A path that is null is printed as an empty cell.
     """
     file = tmp_path / "some.cypher"
     text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")

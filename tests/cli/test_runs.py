@@ -60,7 +60,9 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 
 
 @pytest.mark.usefixtures("database")
-def test_a_run_number_beyond_the_range_of_the_database_is_not_found(starcast: Starcast) -> None:
+def test_a_run_number_too_large_for_the_database_is_reported_as_not_stored(
+    starcast: Starcast,
+) -> None:
     for number in (2**31, 2**63, 10**20):
         for words in (f"run show {number}", f"compare {number} {number}"):
             assert refused(starcast(words), 3)[0] == f"no run {number} is stored"
@@ -324,7 +326,7 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
     assert [cell[0] for cell in body] == [str(row["run"]) for row in rows]
     assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
-    # A run with missing units has no gap, so its cell is empty.
+    # A run with missing units has no gap to its lower bound, so the cell of the gap is empty.
     priced = [
         (float(cell[place - len(head)]), row["time"])
         for cell, row in zip(body, rows, strict=True)

@@ -72,7 +72,7 @@ def test_a_command_has_the_documented_exit_code_with_unusable_standard_streams(
     assert err or not done.stderr
 
 
-#: By environment variables: the encoding of stdout, and the rule below the header of a table.
+#: For each environment: the encoding of stdout, and the line below the header of a table.
 ENCODINGS = {
     "PYTHONIOENCODING=ascii": ("ascii", " ------------"),
     "PYTHONIOENCODING=latin-1:strict": ("latin-1", " ------------"),

@@ -1,4 +1,4 @@
-"""Explorer files, and server pages without databases, meet WCAG 2.2 AA in every mode."""
+"""Explorer files, and pages of a server without databases, meet WCAG 2.2 AA in every mode."""
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
@@ -40,7 +40,7 @@ def test_pages_of_a_server_are_accessible_in_every_display_mode(
 ) -> None:
     page = window.pages[0] if window.pages else window.new_page()
     enter_mode(page, MODES[mode])
-    page.goto("about:blank")  # otherwise a new fragment would not reload the page
+    page.goto("about:blank")  # else a change of the fragment alone loads nothing
     page.goto(address + path)
     if "explore/S" in path:
         page.wait_for_selector("body[data-ready]")
@@ -132,7 +132,7 @@ def test_single_character_keys_can_be_switched_off(open_page: Open) -> None:
         keys.set_checked(is_on)
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press(".")
-        page.keyboard.press("ArrowRight")  # a key without a character always works
+        page.keyboard.press("ArrowRight")  # keys that type no character always work
         expect(page.locator("#selection code")).to_have_count(1)
         expect(page.locator("#step-text")).to_contain_text(f"{step} of")
 

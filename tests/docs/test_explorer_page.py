@@ -64,7 +64,7 @@ def test_the_page_is_small_and_self_contained_and_permits_only_its_own_script(
     assert len(text.encode()) < 3e6
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
-    assert loaded == ["data:,", "../"]  # an empty icon, and a link to the home page
+    assert loaded == ["data:,", "../"]  # only an empty icon, and a link to the home page
     assert not re.search(r"^import |^export ", text, re.MULTILINE)
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data
@@ -93,7 +93,7 @@ def test_labels_of_different_lengths_fit_into_their_boxes(
         assert 0 < text < box
 
 
-def test_layouts_of_s4_can_be_chosen_and_links_that_leave_the_torus_are_stubs(
+def test_layouts_of_s4_can_be_chosen_and_links_across_the_torus_border_are_dashed(
     open_page: Open,
 ) -> None:
     page = open_page("S4")
@@ -199,7 +199,7 @@ def test_after_each_step_the_page_shows_how_many_units_each_node_holds(open_page
 
 
 def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: Open) -> None:
-    """The root is complete when all contributions are added; all nodes are complete at the end."""
+    """The numbers equal those of the oracle; all nodes are complete at the end of an allreduce."""
     page = open_page("S4", "schedule=allreduce:multiple&unit=0&step=8")
     built = build_schedule(topology("S4"), "allreduce:multiple")
     sums = Sums(topology("S4").labels().tolist(), topology("S4").labels().tolist())
@@ -275,7 +275,7 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
 def test_disjoint_paths_from_one_node_to_another_can_be_shown_with_keys(
     open_page: Open, spec: str, first: str, last: str
 ) -> None:
-    """Each port has a path, no two share an inner node, and their total length is minimal."""
+    """Each port has a path, no two paths share an inner node, and the total length is minimal."""
     page = open_page(spec, f"node={first}")
     page.keyboard.press("d")
     expect(page.locator("#selection")).to_contain_text(f"Disjoint paths from {first}")
@@ -393,7 +393,7 @@ FAULTS = [
     ("allreduce:multiple", "one", ["1234-3214@11"]),
     ("reduce-scatter:necklace", "one", ["2134"]),
     ("reduce-scatter:necklace", "all", ["2134@2", "3412-1432"]),
-    # A sum of one contribution is complete from the start.
+    # All nodes but the root fail, so the contribution of the root is the complete sum.
     ("allreduce:multiple", "one", topology("S4").labels()[1:].tolist()),
 ]
 
@@ -661,7 +661,7 @@ def test_levels_are_drawn_from_the_root_of_the_forest_or_of_the_url(
     assert levels_of(page) == expected("20")
     page.goto(f"{file.as_uri()}#root=11&layout=levels")
     expect(page.locator("#notices")).to_contain_text("does not hold the levels from 11")
-    # The notice appears before the nodes move.
+    # Wait for the new layout, since the notice appears before the nodes move.
     expect(page.locator("#layout-text")).to_contain_text("from the first node")
     assert levels_of(page) == expected("00")
     page.close()
@@ -734,12 +734,12 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_p
 
 @pytest.mark.usefixtures("irregular")
 def test_the_explorer_of_a_mesh_has_only_existing_links(open_page: Open) -> None:
-    """In the data, a port without a link leads back to its node; the page must not draw it."""
+    """In the data, a port without a link leads back to its node. The page draws no such link."""
     mesh = topology("Grid3x4")
     page = open_page("Grid3x4", "node=1")
     assert spoken(page)[0].startswith("1")
     buttons = page.locator("#selection .note").first
-    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # pairs of port and neighbour
+    expect(buttons).to_contain_text("Ports: 1 2 3 5")  # port 1 leads to 2, port 3 to 5
     page.keyboard.press("2")
     expect(page.locator("#selection code").first).to_have_text("1")
     page.keyboard.press("1")

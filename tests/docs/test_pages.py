@@ -142,7 +142,7 @@ def _check_places(tab: Page, name: str, figures: list[float]) -> None:
 
 
 @pytest.mark.slow
-def test_a_claims_file_can_be_filtered_offline_and_links_to_its_rows(
+def test_a_claims_file_can_be_filtered_offline_and_a_link_shows_a_hidden_row(
     browser: Browser, filled: Lab, tmp_path: Path
 ) -> None:
     file = tmp_path / "claims.html"

@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def site(folder: Path, request: pytest.FixtureRequest) -> Path:
-    """Return the folder of a site with artifacts, experiments and a verdict; it is built once."""
+    """Return the folder of a site, built once, with artifacts, experiments and a verdict."""
     if not folder.exists():
         request.getfixturevalue("filled")
         with Publishing(Settings.load()) as opened:
@@ -96,7 +96,7 @@ def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(sit
     assert {(site / page) for page in PAGES} <= linked
 
 
-def test_the_published_files_have_the_row_counts_run_times_and_witnesses_of_the_lab(
+def test_row_counts_run_times_and_witnesses_in_published_files_agree_with_the_lab(
     site: Path, filled: Lab
 ) -> None:
     for name, table in (

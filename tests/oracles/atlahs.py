@@ -58,7 +58,9 @@ def read(text: str) -> list[Operation]:
 
 
 def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int:
-    """Return when the last CPU finishes, with the options ``-g gap -G gap_per_byte -L 0 -o 0``.
+    """Return the time at which the last CPU finishes.
+
+    The options of LogGOPSim are ``-g gap -G gap_per_byte -L 0 -o 0``.
 
     The seed determines the order of simultaneous events.
     """

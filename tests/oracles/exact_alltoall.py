@@ -115,6 +115,6 @@ def most_short_nodes(n: int) -> int:
     """Return the upper bound on the number of nodes in X (see `short_nodes`).
 
     The bound is a sum over the prime divisors q of n-1. The term for q counts the permutations of
-    2..n, except the identity, that commute with (n-1)/q rotations.
+    2..n, except the identity, that commute with the rotation repeated (n-1)/q times.
     """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-#: Numbers per chunk; every size of a group of thread blocks divides it.
+#: Numbers per chunk, a multiple of the size of every group of thread blocks.
 PARTS = 12
 
 
@@ -103,9 +103,9 @@ def _step(
 
 
 def _channels(gpu: Any, block: Any, op: Any) -> list[Any]:
-    """Return keys of an operation's semaphores or, if it has none, of its channels.
+    """Return the keys of an operation's semaphores or, without semaphores, of its channels.
 
-    A channel's key has both ranks, the channel's number among those to the same rank, and its type.
+    A channel's key has its two ranks, its type, and its number among the channels to the same rank.
     """
     if "semaphore_ids" in op:
         return [("semaphore", gpu["id"], number) for number in op["semaphore_ids"]]

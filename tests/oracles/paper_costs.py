@@ -84,7 +84,7 @@ def size(spec: str) -> Size:
 
 
 Form = Callable[[Size, Asked], Cost]
-#: The cost of each algorithm, by collective and name.
+#: The cost functions of algorithms, by collective and name.
 Forms = dict[tuple[str, str], Form]
 
 
@@ -219,7 +219,7 @@ def _along_trees(name: str, half: Form) -> Form:
     return both
 
 
-#: The cost of every algorithm according to its definition page.
+#: The cost function of every algorithm, according to its definition page.
 PAGE: Forms = _with_reductions({
     ("allgather", "ring"): lambda net, asked: _units(
         Fraction(asked.share * net.others, 1 if asked.ports == "one" else 2),
@@ -284,9 +284,10 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 
 
 def bound_terms(net: Size, collective: str, ports: str) -> tuple[int, Fraction]:
-    """Return lower bounds on the start-ups and on the bytes sent, as a multiple of m.
+    """Return a lower bound on the start-ups, and one on the bytes sent, as a multiple of m.
 
-    The bounds are Tseng & Sheu's Lemmas 1 and 2, and Fragopoulou & Akl's (1993) Tables 4 and 5.
+    The bounds are Tseng & Sheu's Lemmas 1 and 2, and Fragopoulou & Akl's (1993) Tables 4 and 5,
+    with additional bounds for gathers, reductions and allreduces.
     """
     others = net.others
     work: dict[str, Fraction | int] = {
@@ -308,7 +309,7 @@ def bound_terms(net: Size, collective: str, ports: str) -> tuple[int, Fraction]:
 def least_steps(net: Size, collective: str, asked: Asked) -> int:
     """Return the lower bound on the number of steps.
 
-    The bound is stated by Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a
+    The bound follows Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a
     broadcast or reduce, the steps that the last message takes along its path are added.
     """
     start_ups, through = bound_terms(net, collective, asked.ports)
@@ -319,7 +320,7 @@ def least_steps(net: Size, collective: str, asked: Asked) -> int:
 
 
 def least_transmissions(net: Size, collective: str, asked: Asked) -> int:
-    """Return the lower bound on transmissions, from the tables that `least_steps` names."""
+    """Return the lower bound on transmissions, based on the tables that `least_steps` names."""
     others, nodes = net.others, net.nodes
     each = {
         "broadcast": others,

@@ -1,7 +1,7 @@
 """Execution of reductions by docs/definitions, with sets of contributing nodes.
 
 For each tree and unit a node holds a partial sum, represented by the set of nodes whose
-contributions are in it. The number of contributions alone never decides a result.
+contributions are in it. Results depend on these sets, not only on their sizes.
 """
 
 from collections import defaultdict
@@ -71,10 +71,10 @@ class Sums:
 class Awaited:
     """The rows that each row waits for if packets start as soon as possible.
 
-    A row whose receiver adds the unit waits for all rows of the same tree that its sender adds in
-    earlier steps. A row that passes on a complete unit waits until its sender has this unit. The
-    sender has the unit when one of its sums is complete or when it receives the complete unit,
-    whichever is earlier in the order of steps.
+    A row whose receiver adds the unit waits until its sender has added all rows of the same unit
+    and tree from earlier steps. A row that passes on a complete unit waits until its sender has
+    this unit. The sender has the unit when one of its sums is complete or when it receives the
+    complete unit, whichever is earlier in the order of steps.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class Awaited:
             self._find_complete(sums, list(step))
 
     def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
-        """Record the rows by which units become complete at nodes in this step.
+        """Record which rows complete a unit at a node in this step.
 
-        If there are several ways, each is recorded as a list of rows.
+        Each alternative is a list of rows that must all arrive.
         """
         adding = [row for row in now if row.combine]
         sums.execute(adding)

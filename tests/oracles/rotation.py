@@ -51,7 +51,7 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
 
 
 def r(i: int, n: int, times: int = 1) -> int:
-    """Return a symbol, position or dimension i after some rotations.
+    """Return the symbol, position or dimension to which ``times`` rotations map i.
 
     A rotation maps 2 to 3, 3 to 4, and so on, and n to 2; 1 is fixed.
     """
@@ -59,7 +59,7 @@ def r(i: int, n: int, times: int = 1) -> int:
 
 
 def rotate(x: Node, times: int = 1) -> Node:
-    """Return R(x), which has symbol r(x_j) in position r(j), or R applied several times."""
+    """Apply R ``times`` times to x; R(x) has symbol r(x_j) in position r(j)."""
     n = len(x)
     image = {r(j, n, times): r(symbol, n, times) for j, symbol in enumerate(x, start=1)}
     return tuple(image[position] for position in identity(n))

@@ -45,7 +45,7 @@ def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
 
 
 def balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Return the messages of the scatter `balanced`: each copy has its own balanced tree."""
+    """Return the messages of the scatter `balanced`: message i to a node uses balanced tree i."""
     trees = [balanced(root, copy) for copy in range(messages)]
     return [
         along(tree, x, number % (len(root) - 1), number)

@@ -37,7 +37,7 @@ def pipelined(
     queues: Sequence[Sequence[Any]],
     port_between: Callable[[Any, Any], int] = dimension_between,
 ) -> set[Row]:
-    """Pipeline a queue of units down every tree.
+    """Return the rows that send a queue of units down every tree in a pipeline.
 
     The unit at position q of a queue (from 0) crosses links of level l in step q + l.
     """

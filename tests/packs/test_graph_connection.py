@@ -63,7 +63,7 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # its indexes make the labels known to the server
+@pytest.mark.usefixtures("bolt")  # creates indexes, so that the server knows the labels
 def test_notices_of_the_server_are_part_of_the_result(
     graph: Graph, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,7 +71,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
 def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
     engine: Engine, graph: Graph
 ) -> None:
-    """The only node created names the owner. Without it, a graph with other nodes is refused."""
+    """This is the only node. If it is missing, a graph with other nodes is refused."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -95,8 +95,8 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
     assert states(stores) == dict.fromkeys(("S3", *S4), "complete")
 
 
-def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None:
-    """Their rows cannot stay in PostgreSQL without the rows of the topology."""
+def test_an_ingest_deletes_an_incomplete_topology_and_its_artifacts(stores: Stores) -> None:
+    """Rows of the artifacts cannot stay in PostgreSQL without the rows of the topology."""
     with open_session(stores.engine) as session:
         session.get_one(models.Materialization, ("topology", "S4")).state = "loading"
         session.commit()
@@ -111,7 +111,7 @@ def test_artifacts_of_an_incomplete_topology_are_deleted(stores: Stores) -> None
 def test_rebuilding_a_schedule_also_rebuilds_its_missing_topology_and_forest(
     stores: Stores, is_marked: bool
 ) -> None:
-    """The graph has been emptied. In one case, another ingest has recorded the loss."""
+    """The graph is emptied. In the case `failed`, another ingest then records the loss."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     if is_marked:
         ingest(stores, plan("S3"))
@@ -168,11 +168,11 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
-#: For each phase of a rebuild, the number of a progress report during that phase. Batches have ten
-#: rows. Each deleted batch (14 of sends, 7 of edges, 12 of nodes with their links) and each written
-#: batch of nodes (3) causes one report. Relationships within one half of the nodes are written in
-#: pairs of batches, and each pair causes one report. Relationships between the halves are written
-#: in batches of two rows. Together, they cause 6 reports for links, 12 for edges and 18 for sends.
+#: For each phase of a rebuild, the number of a progress report during that phase, counted from the
+#: start of the rebuild. The phases, in this order, have 14, 7, 12, 3, 6, 12 and 18 reports: one for
+#: each deleted batch of ten rows or written batch of ten nodes. Relationships within a half of the
+#: nodes are written in pairs of batches, with one report per pair. Relationships between the halves
+#: are written in batches of two rows.
 BREAKS = {
     "delete sends": 3,
     "delete edges": 18,
@@ -244,7 +244,7 @@ def test_a_rebuild_keeps_nodes_of_other_programs_even_with_discard_foreign(store
 
 @pytest.mark.slow
 def test_foreign_relationships_are_deleted_only_with_discard_foreign(stores: Stores) -> None:
-    """Recreating nodes deletes their foreign relationships; a rebuild of trees keeps the nodes."""
+    """Only recreating their nodes deletes such relationships; a rebuild of trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(

@@ -83,7 +83,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
 def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """NumPy arrays give the same sum as Python integers row by row, also for huge values."""
+    """The sum agrees with that of a computation with Python integers, also for huge values."""
     monkeypatch.setattr(artifacts, "_CACHED", 7)
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     assert artifacts.checksum(actual.table) == sum(mixed(list(row)) for row in listed(actual))
@@ -115,7 +115,7 @@ def changed(change: Callable[[Table], Table]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("index", range(6), ids=["start", "end", *TREE_EDGE.columns])
 def test_the_checksum_depends_on_every_column(index: int) -> None:
-    """The checksum squares its terms, since a linear sum would not change if rows swap values."""
+    """The checksum squares its terms, since a linear sum is unchanged if two rows swap values."""
 
     def exchange(table: Table) -> Table:
         column = table[index]

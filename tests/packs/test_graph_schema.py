@@ -15,7 +15,7 @@ from starcast.topologies.stars import largest_k
 @pytest.mark.whole
 @pytest.mark.parametrize("element", schema.ELEMENTS, ids=lambda element: element.name)
 def test_declarations_of_the_graph_schema_are_well_formed(element: schema.Element) -> None:
-    """All names can be inserted into Cypher text, and refer to declared properties and labels."""
+    """Names are valid in Cypher; indexes and relationships use declared properties and labels."""
     names = element.names
     assert all(re.fullmatch("[A-Za-z][A-Za-z_]*", name) for name in (element.name, *names))
     assert all(declared.meaning for declared in element.properties)

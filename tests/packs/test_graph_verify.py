@@ -96,8 +96,10 @@ def test_a_duplicate_artifact_node_is_repaired(stored: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_a_sample_depends_on_the_random_seed(stored: Stores) -> None:
-    """All rows at sampled nodes are compared, but changed values elsewhere are not detected."""
+def test_a_sample_depends_on_the_seed_and_detects_changed_values_only_at_its_nodes(
+    stored: Stores,
+) -> None:
+    """All rows at sampled nodes are compared. Changed values at other nodes are not detected."""
     topology = LARGER.artifacts[0].topology
     drawn = Sample(4, seed=7).ranks(topology)
     assert drawn.tolist() == Sample(4, seed=7).ranks(topology).tolist()

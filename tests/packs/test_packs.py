@@ -209,7 +209,7 @@ SPEC = "S4"
 
 
 def expected_results(query: Query) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield each case of a query on S4 with the oracle's rows, if they have all columns."""
+    """Yield the cases of a query on S4 with their expected rows, if the rows have all columns."""
     oracle = ORACLES[query.name]
     columns = {column.name for column in query.columns}
     for case in oracle.cases:
@@ -310,10 +310,10 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_reports_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy, the query also reports this whenever nothing is missing.
+    """With one copy of each message, the converse is also true.
 
-    With several copies it may not: a node that is cut off in one tree can still forward, in this
-    tree, a message that it has received in another tree.
+    With several copies, the query may report unreached nodes although nothing is missing. A node
+    that is cut off in one tree can forward, in this tree, a message received in another tree.
     """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)
     lacking = missing(case, DISJOINT.trees, copies)

@@ -84,8 +84,8 @@ def test_every_query_finds_nodes_by_an_index(store: Graph, query: Query) -> None
     assert not {name for name, _ in operators if "RelationshipTypeScan" in name}
 
 
-#: Statements that beginners write. The last has a condition on a property of links, which no index
-#: covers, but finds the nodes by an index.
+#: Statements that beginners write. The last one has a condition on the property `port` of links.
+#: This property has no index, but the nodes are found by an index.
 OBVIOUS = (
     "MATCH ()-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->() RETURN count(e) AS a",
     "MATCH (n:Node {topology: 'S4'})-[e:TREE_EDGE {forest: 'S4:multiple:1234'}]->() RETURN n.label",

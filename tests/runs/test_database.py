@@ -66,7 +66,8 @@ def test_waiting_for_a_statement_does_not_keep_the_processor_busy(
 
     monkeypatch.setattr(sessions, "monotonic", clock)
     execute(bare, "select pg_sleep(1)")
-    # Ten checks for a silent server during the statement, and a few for each message.
+    # While the statement runs for a second, there are ten checks for a silent server. Each message
+    # causes a few more.
     assert 5 < len(checks) < 100
 
 
@@ -152,7 +153,8 @@ def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
 def test_a_store_upgraded_by_revision_0013_accepts_large_tree_heights(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
-        # The revision changes the type of the heights in this view; the column endpoints is newer.
+        # Revision 0013 changes the type of the heights in this view. Its column `endpoints` did not
+        # exist then, so the column `nodes` replaces it.
         query = ARTIFACT.query.replace("topology.endpoints", "topology.nodes as endpoints")
         migrations._create(connection, replace(ARTIFACT, query=query))
     migrations.upgrade(bare, Silent())

@@ -80,7 +80,7 @@ def test_an_interrupted_experiment_keeps_complete_runs_and_can_be_resumed(
 def test_another_grid_under_the_same_name_is_refused_without_replace(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The earlier runs are kept until the first new run is stored."""
+    """Even with `replace`, the earlier runs are kept until the first new run is stored."""
     run_experiment(engine, "all", GRID, Silent())
     other = changed(segments=1)
     with pytest.raises(InputError, match="'all' has another grid") as refused:
@@ -184,7 +184,8 @@ def test_a_concurrent_write_by_another_process_raises_busy_error(
         monkeypatch.setattr(running, "_ensure_experiment", opens)
         cut_off_lock_holder(engine)
         run_experiment(engine, "all", GRID, Silent())
-        # Both transactions insert the experiment, so the later one finds its name taken.
+        # If no run is kept, both transactions insert the experiment; the later one finds its name
+        # taken.
         return (
             opens(session, name, design)
             if kept

@@ -158,7 +158,7 @@ def square_or_die(number: int) -> int:
 
 
 def allow_failures(executor: DaskExecutor, count: int) -> None:
-    """Set the number of killed workers up to which Dask repeats a task."""
+    """Make Dask repeat a task until it has killed more than ``count`` workers."""
     executor._client.run_on_scheduler(
         lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", count)
     )

@@ -166,7 +166,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 @pytest.mark.slow
 def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The free memory limits the number of jobs; a point that does not fit alone is refused."""
-    # Asynchronous points of different message sizes share no execution.
+    # Asynchronous points of different message sizes are executed separately.
     points = [
         make_point(
             "S4", "broadcast", "multiple", segments=4, message_bytes=m, execution="asynchronous"

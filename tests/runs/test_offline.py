@@ -81,7 +81,9 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 
 @pytest.mark.usefixtures("clean_graph")
 @pytest.mark.parametrize("values", [{}, {"capacities": [1, 20, 4, 1], "latencies": [0, 7, 123, 0]}])
-def test_networks_are_imported(stack_settings: Settings, values: dict[str, list[int]]) -> None:
+def test_networks_can_be_loaded_by_an_offline_import(
+    stack_settings: Settings, values: dict[str, list[int]]
+) -> None:
     """Labels and titles differ in length, and some titles need quotes in CSV."""
     links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]
     given = starcast.network(links, name="cities", switches=["c"], **values)
@@ -98,7 +100,7 @@ def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> No
     """Arrays read from the stores equal newly built arrays; every artifact is marked complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # may be left by earlier tests
+            drop(stores, "topology", name, cascade=True)  # left by earlier tests
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)
@@ -286,7 +288,7 @@ def test_a_disk_that_is_too_small_is_reported(
 
 @pytest.mark.slow
 def test_a_rebuild_by_import_repairs_manual_edits(own: Settings) -> None:
-    """The store is replaced only if the request permits discarding data of other programs."""
+    """The edits also add data of another program, which a rebuild discards only on request."""
     stored_before = in_graph(own)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")

@@ -182,7 +182,8 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     """After kill -9, two concurrent `up` commands start one stack with all committed data.
 
     The second Neo4j started in a home loads its Java classes from an archive that the first wrote.
-    Meanwhile an unrelated process has the recorded process ids, and Neo4j's port is in use.
+    Before the start, both recorded process ids are set to that of an unrelated process, and the
+    port of Neo4j is in use.
     """
     before = endpoints(own.home)
     superuser = superuser_url(Home(own.home), before.postgres_url.port or 0)

@@ -200,7 +200,7 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
         jar = jars.folder / "jars" / f"neo4j-kernel-{jars.version}.jar"
         content = bytearray(jar.read_bytes())
         content[len(content) // 2] ^= 1
-        jar.unlink()  # a link to the original, which must not change
+        jar.unlink()  # the jar is a link to the original, which is kept
         jar.write_bytes(content)
         with pytest.raises(RejectedError, match=f"^1 jar in {jars.folder}.*{jar.name}"):
             stack.up(settings, Silent())

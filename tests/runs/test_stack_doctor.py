@@ -151,7 +151,7 @@ def test_a_server_that_is_down_or_refuses_the_login_is_reported(
 
 
 def test_an_old_postgres_is_reported(healthy: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old Neo4j is refused when the graph is opened."""
+    """The required version is set to a newer one than that of the server."""
     monkeypatch.setattr(migrations, "OLDEST_POSTGRES", 99)
     finding = examine(healthy)[0]["PostgreSQL"]
     assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")

@@ -213,7 +213,7 @@ def test_the_doctor_counts_free_connections(
         assert findings["Neo4j"].verdict is Verdict.OK
 
 
-def test_the_error_of_a_role_without_rights_advises_to_use_another_role(
+def test_the_error_for_a_role_without_rights_suggests_another_role(
     limited: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, limited)

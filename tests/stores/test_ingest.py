@@ -129,8 +129,8 @@ def test_a_second_ingest_creates_nothing(stores: Stores) -> None:
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
-def test_an_artifact_is_marked_complete_only_after_all_stages(few: Stores) -> None:
-    """PostgreSQL marks an artifact complete at the last stage, Neo4j already at `finished`.
+def test_an_artifact_is_marked_complete_only_in_the_last_stages(few: Stores) -> None:
+    """PostgreSQL marks an artifact complete at the last stage, Neo4j at the stage `finished`.
 
     The tests below interrupt an ingest at each of these stages.
     """

@@ -96,7 +96,7 @@ def test_complete_artifacts_are_listed_in_build_order(engine: Engine, stores: St
 
 
 EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
-#: For each load state, the states that lead to it from an unknown artifact.
+#: For each load state, the sequence of states by which a new artifact reaches it.
 PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
     None: (),
     LoadState.PLANNED: (LoadState.PLANNED,),
@@ -119,7 +119,7 @@ def traverse(session: Session, states: tuple[LoadState | None, ...]) -> None:
 def test_only_declared_transitions_of_the_load_state_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState | None
 ) -> None:
-    """Other transitions are refused and leave the state unchanged. None stands for no row."""
+    """Other transitions are refused and leave the state unchanged. None means no row."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if end in TRANSITIONS[start] or start is end is None:

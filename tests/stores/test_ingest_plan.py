@@ -140,7 +140,7 @@ def test_the_selection_all_skips_impossible_schedules() -> None:
 
 
 def test_the_selection_all_skips_very_large_schedules() -> None:
-    """A greedy alltoall on S6 has one row per hop between each of 720 sources and 719 nodes."""
+    """The greedy alltoall on S6 has a row for every hop of the paths between all 720 nodes."""
     chosen_plan = plan("S6", schedules="alltoall:all")
     assert not any("greedy" in artifact.id for artifact in chosen_plan.artifacts)
     rows = 720 * topology("S6").distance_sum

@@ -62,7 +62,7 @@ def lab(settings: Settings) -> Iterator[Lab]:
 
 @pytest.fixture
 def file(lab: Lab, tmp_path: Path) -> Path:
-    """A backup of the database, which then holds one run and no artifacts."""
+    """A backup of the database, made while it holds one run and no artifacts."""
     lab.experiment("stored", grid=GRID)
     lab.backup(tmp_path / "store.backup")
     return tmp_path / "store.backup"
@@ -101,7 +101,7 @@ def test_every_operation_that_writes_is_refused_during_a_restore(
 
 
 def test_a_session_without_the_lock_can_only_read(lab: Lab) -> None:
-    """An operation that writes without the lock therefore always fails, restore or not."""
+    """Thus, an operation that writes without the lock fails, not only during a restore."""
     row = {"name": "forgotten", "grid": {}}
     with (
         pytest.raises(UnavailableError, match="read-only transaction"),

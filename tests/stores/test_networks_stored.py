@@ -386,7 +386,7 @@ def test_saving_a_network_returns_whether_it_is_new(lab: Lab) -> None:
 def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     lab: Lab, forget: Callable[[], None]
 ) -> None:
-    """In the graph, links of a topology with equal links have neither property."""
+    """If all links of a topology are equal, its links in the graph have neither property."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     lab.ingest("S3", trees="greedy")
     lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
@@ -446,7 +446,7 @@ def test_roots_of_runs_are_stored_and_comparisons_match_runs_by_root(
     assert lab.runs(experiment="labels")["root"] == [None, None, "12", "12"]
     single = lab.run("Mesh4x5", "broadcast", GRID["algorithm"], message_bytes=64, root="#7")
     assert single.run.root == "12"
-    # Runs from nodes of rank 0 are compared with each other, and so are runs from centres.
+    # Runs with rank 0 as root are compared with each other, and so are runs with root `centre`.
     crossed = lab.compare("e", across="topology", everything=True)
     assert "note" not in crossed.columns
     assert {(row["message_bytes"], row["root"]) for row in crossed.rows} == {

@@ -85,7 +85,7 @@ def test_a_wrong_record_is_rejected_and_nothing_is_stored(engine: Engine) -> Non
 def test_postgresql_refuses_a_wrong_bound_or_verification_state(
     engine: Engine, change: str, constraint: str
 ) -> None:
-    """The record is optimal, so its bound must equal its value."""
+    """The bound of an optimal record must equal its value, and the state must be a known one."""
     store(engine, shipped_record("one-port-broadcast", "S4"))
     with pytest.raises(IntegrityError, match=constraint):
         execute(engine, change)
@@ -185,7 +185,9 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield session
 
 
-def test_a_lab_stores_built_in_records_and_new_but_not_worse_records_of_the_user(lab: Lab) -> None:
+def test_a_lab_stores_built_in_records_and_new_records_of_the_user_but_not_worse_ones(
+    lab: Lab,
+) -> None:
     assert len(lab.records(stored=True)) == 0
     assert lab.store_records()["stored"] == 3
     assert lab.store_records()["stored"] == 0

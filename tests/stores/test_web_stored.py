@@ -251,7 +251,7 @@ def test_pages_that_need_a_stopped_server_name_the_command_to_start_it(
 ) -> None:
     """The first request after the stop uses a connection that was open before.
 
-    Failed requests do not use up the pool, even if they outnumber the pooled labs.
+    The failed requests outnumber the labs in the pool; later requests must still get a lab.
     """
     assert len(STORED_PAGES) >= LABS
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]

@@ -99,8 +99,8 @@ def simulated_cost(
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     """Return cases for the algorithms in `ALGORITHMS` on the given topologies, in all port models.
 
-    The number of parts of a message is d, 2d or in ``shares``, and the number of copies is 1, 2 or
-    d, where d is the degree of the topology. Cases that an algorithm refuses are omitted.
+    The number of parts of a message is d, 2d or one of ``shares``, and the number of copies is 1, 2
+    or d, where d is the degree of the topology. Cases that an algorithm refuses are omitted.
     """
     result = []
     for spec in specs:

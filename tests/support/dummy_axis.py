@@ -1,8 +1,8 @@
 """A program that declares an additional experiment axis and checks every interface for it.
 
 ``python -m support.dummy_axis URL`` inserts one field into the source of `Parameters` before it
-imports any other module of starcast. The URL is that of an empty PostgreSQL database, in which it
-stores, exports, imports and compares an experiment.
+imports any other module of starcast. The URL is that of an empty PostgreSQL database, in which the
+program stores, exports, imports and compares an experiment.
 """
 
 import sys

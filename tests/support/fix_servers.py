@@ -256,7 +256,7 @@ def _driver(address: GraphAddress) -> Driver:
 def without_password(url: URL) -> str:
     """Return the URL without its password, as the setting ``postgres_uri`` requires."""
     named = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
-    # SQLAlchemy leaves blanks in names, which libpq 18 refuses.
+    # SQLAlchemy does not escape blanks in names, and libpq 18 refuses them.
     return str(named).replace(" ", "%20")
 
 

@@ -25,7 +25,7 @@ class Page:
         return [element for element in self.elements if element.tag == tag]
 
     def below(self, heading: Sequence[str]) -> list[list[str]]:
-        """Return the table rows below a heading."""
+        """Return all table rows of the page that follow the row with the given heading."""
         return self.rows[self.rows.index(list(heading)) + 1 :]
 
     def external_references(self) -> list[str]:

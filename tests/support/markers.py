@@ -33,7 +33,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if group(collection_path) not in selected else None
 
 
-@pytest.hookimpl(tryfirst=True)  # run before `-m` selects tests
+@pytest.hookimpl(tryfirst=True)  # runs before `-m` selects tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test with its group."""
     for item in items:

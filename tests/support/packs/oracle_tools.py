@@ -125,8 +125,8 @@ def ports(spec: str) -> range:
 def across(spec: str, label: Label, port: int) -> Label:
     """Return the neighbour of a node across a port, or the node itself if the port has no link.
 
-    In AG_n an even port rotates the symbols in positions 1, 2 and i = 3, 4, .. to the left, and
-    an odd port rotates them to the right.
+    In AG_n, ports 2 and 3 rotate the symbols in positions 1, 2 and 3, ports 4 and 5 those in
+    positions 1, 2 and 4, and so on: even ports to the left, and odd ports to the right.
     """
     if spec in irregular.ALL:
         return labels(spec)[int(topology(spec).neighbours(port)[ranks(spec)[label]])]
@@ -238,7 +238,7 @@ def descendants(forest: str, tree: int) -> Counter[Label]:
 
 @cache
 def trees_by_link(forest: str) -> dict[tuple[Label, int], list[int]]:
-    """Return the trees that use each directed link, given as parent and port."""
+    """Return the trees that use each directed link, by sender and port of the link."""
     trees: dict[tuple[Label, int], list[int]] = {}
     for tree in trees_of(forest):
         for child, above in parents(forest, tree).items():

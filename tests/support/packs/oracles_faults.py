@@ -52,7 +52,7 @@ def reached(forest: str, tree: int, **dead: Dead) -> set[Label]:
 
 
 def left_out(forest: str, trees: Sequence[int], **dead: Dead) -> set[Label]:
-    """Return the healthy nodes that faults cut off in one of the trees and that no tree reaches."""
+    """Return the healthy nodes that are cut off in one of the given trees and reached by none."""
     before = set().union(*(cut(forest, tree, **dead) for tree in trees))
     return before.difference(*(reached(forest, tree, **dead) for tree in trees))
 
@@ -121,7 +121,10 @@ def damage(forest: str, **dead: Dead) -> Iterator[Values]:
     order="trees_left node",
 )
 def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield the cut-off nodes that fewer than ``required_trees`` trees reach, with the trees."""
+    """Yield the nodes cut off in some tree that fewer than ``required_trees`` trees reach.
+
+    Each row has the trees that reach the node, and the trees in which the node is cut off.
+    """
     for label in labels(spec_of(forest)):
         lost = [tree for tree in trees_of(forest) if label in cut(forest, tree, **dead)]
         through = [tree for tree in trees_of(forest) if label in reached(forest, tree, **dead)]
@@ -131,7 +134,10 @@ def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[
 
 @oracle("faults/unreached-nodes", "node trees", faults())
 def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
-    """Yield the healthy nodes that no tree reaches under faults, with the number of their trees."""
+    """Yield the healthy nodes that are cut off in all trees that contain them.
+
+    Each row also has the number of these trees.
+    """
     for label in sorted(left_out(forest, trees_of(forest), **dead)):
         yield label, sum(label in parents(forest, tree) for tree in trees_of(forest))
 
@@ -143,7 +149,7 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield one row about the nodes that miss messages under faults if messages have copies.
+    """Yield one row about the nodes that miss messages under faults; messages may have copies.
 
     The first three columns assume that the copies use the trees in turn. The next two consider all
     choices of trees: whether every choice reaches all nodes, and how many nodes some choice misses.

@@ -111,7 +111,7 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Yield cases with few and many paths; some request only some of the equally long paths."""
+    """Yield cases with few and many paths; in some, path k+1 is as long as path k."""
     yield from PAIRS
     yield from ({**case, "k": 1} for case in PAIRS[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
@@ -124,8 +124,8 @@ def k_cases() -> Iterator[Case]:
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
     """Check the result of k-shortest-paths.
 
-    If more than MAX_PATHS paths are at most as long as path k, any choice among the longest of them
-    is accepted.
+    If more than MAX_PATHS paths are no longer than the k-th path, the result may have any of the
+    paths that are as long as the k-th one.
     """
     k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]
@@ -157,7 +157,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> Iterator[Values
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths, and the minimum total length of such a set.
+    """Return the maximum number of disjoint paths, and the minimum total length of that many.
 
     NetworkX finds the paths as a flow. Every node becomes an arc of capacity 1, so that only one
     path can use the node.
@@ -228,7 +228,7 @@ def connectivity(topology: str, source: Label, target: Label) -> Iterator[Values
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Yield cases that avoid nothing, a shortest path, an end node, its links or its neighbours."""
+    """Yield cases that avoid nothing, first hops, the source, or links or neighbours of an end."""
     for ends in PAIRS:
         spec, source, target = ends.values()
         paths = shortest(spec, source, target)

@@ -57,7 +57,7 @@ def node_cases() -> list[Case]:
     order="step unit tree sender",
 )
 def deliveries(schedule: str, node: Label) -> Iterator[Values]:
-    """Yield the sends that a node receives."""
+    """Yield the sends that deliver a unit to a node."""
     for send in sends(schedule):
         if send.receiver == node:
             yield send.step, send.unit, send.sender, send.port, send.tree, send.combine
@@ -189,7 +189,10 @@ def longest_chain(schedule: str, last: Send) -> list[Send]:
     [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
 def last_arrivals(schedule: str, limit: int = 1) -> Iterator[Values]:
-    """Yield the chains that end with the first ``limit`` sends of the last step, by receiver."""
+    """Yield the chains that end with the first ``limit`` sends of the last step.
+
+    The sends are sorted by receiver, unit, tree and sender.
+    """
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))

@@ -124,7 +124,7 @@ def necklace_cases() -> Iterator[Case]:
 
 @oracle("topology/necklace", "rotations rank node period", necklace_cases())
 def necklace(topology: str, node: Label) -> Iterator[Values]:
-    """Yield the necklace of a node by repeated rotation; yield no rows unless on a star graph."""
+    """Yield the necklace of a node by repeated rotation; only star graphs have necklaces."""
     if not topology.startswith("S") or sizes(topology)[1]:
         return
     orbit = [node]

@@ -82,7 +82,7 @@ def heights(forest: str) -> Iterator[Values]:
 
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")
 def root_subtrees(forest: str) -> Iterator[Values]:
-    """Yield the subtrees of each root, with the port from the root, the top node and the size."""
+    """Yield the subtrees below each root: tree, port from the root, top node and size."""
     for tree in trees_of(forest):
         for child in children(forest, tree)[root(forest)]:
             port = port_between(spec_of(forest), root(forest), child)

@@ -112,7 +112,7 @@ def complete(n: int) -> Topology:
 
 @starcast.family("petersen", pattern=r"Petersen(10)", noun="Petersen graphs", source="tests")
 def petersen(n: int) -> Topology:
-    """Return the Petersen graph, which has degree 3 and needs four colours."""
+    """Return the Petersen graph, which has degree 3, but whose links need four colours."""
     ring = [(i, (i + 1) % 5) for i in range(5)]
     spokes = [(i, i + 5) for i in range(5)]
     star = [(5 + i, 5 + (i + 2) % 5) for i in range(5)]
@@ -148,6 +148,6 @@ def hubs(n: int) -> list[tuple[int, int]]:
     "switched", pattern=r"Switched(12)", noun="switched networks", source="tests", switches="s"
 )
 def switched(_: int) -> list[tuple[str, str]]:
-    """Return links between the endpoints a to g and the switches s0 to s4."""
+    """Return the links of a network with the endpoints a to g and the switches s0 to s4."""
     links = "s0-a s0-b s0-c s1-d s1-e s0-s2 s1-s2 s1-s3 s3-f s3-g c-d s2-s4"
     return [(link[: link.index("-")], link[link.index("-") + 1 :]) for link in links.split()]
