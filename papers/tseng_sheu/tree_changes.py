@@ -31,7 +31,7 @@ TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 #: The number of array entries that are computed at a time.
 _CHUNK = 4_000_000
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
-#: The largest n for which trees are used whose height is of order (n-1)!.
+#: Trees with a height of order (n-1)! are used only up to this n.
 _DEEPEST = 6
 
 
@@ -52,7 +52,7 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the tree of each construction that builds a single tree, and three random trees.
+    """Return the tree of each built-in construction of a single tree, and three random trees.
 
     All these trees are spanning trees rooted at the identity. Beyond S_6, trees whose height is of
     order (n-1)! are omitted. With ``other_roots``, two random trees with other roots are added.

@@ -116,7 +116,7 @@ def test_query_check_without_a_server_checks_only_the_files(starcast: Starcast) 
     assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
-def test_query_check_accepts_queries_packs_files_and_folders_of_packs(
+def test_query_check_accepts_a_query_or_a_pack_or_a_file_or_a_folder_of_packs(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")

@@ -317,7 +317,7 @@ def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("room", [100, 120, 160])
 @pytest.mark.parametrize("words", ["run list", "experiment show copies-under-faults"])
-def test_runs_are_listed_on_a_terminal_without_folded_cells(
+def test_no_cell_is_wrapped_when_runs_are_listed_on_a_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: str
 ) -> None:
     """Every hidden column is named below the table, or has the same value in all runs."""

@@ -69,7 +69,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.mark.usefixtures("clean_graph")
 def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
-    """Stored artifacts are kept, new artifacts are complete, and a new server is running."""
+    """The new store has the earlier and the imported artifacts, and a new server process."""
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)

@@ -127,7 +127,7 @@ def test_a_conjunction_within_a_conjunction_is_replaced_by_its_parts(read: ReadC
         ('quick = ["P4", "P4"], full = ["P4", "P5"]', "P4 P5", "P4 P5"),
     ],
 )
-def test_the_sizes_of_a_claim_can_be_a_family_or_a_list_or_a_list_for_each_level(
+def test_the_sizes_of_a_claim_are_given_by_a_family_or_one_list_or_a_list_per_level(
     sizes: str, full: str, deep: str, read: ReadClaims
 ) -> None:
     text = FILE.replace('family = "star", quick = 4, full = 5, deep = 6', sizes)

@@ -107,7 +107,7 @@ ORACLES: dict[str, Callable[[], nx.Graph]] = {
     "A5,1": lambda: nx.complete_graph(5),
     "A4,3": lambda: graph_of(topology("S4")),
     "A5,3": lambda: graph_of(topology("AG5")),
-    # The folded cube of 16 nodes is the Clebsch graph, the complement of the halved 5-cube.
+    # The folded cube of 16 nodes is the Clebsch graph, the complement of the square of the 4-cube.
     "FQ4": lambda: nx.complement(nx.power(nx.hypercube_graph(4), 2)),
     "CQ4": lambda: crossed_cube(4),
     "CQ5": lambda: crossed_cube(5),

@@ -66,7 +66,7 @@ def run_check(
 
     Raises:
         InputError: the claim is a conjunction.
-        LimitError: the size does not fit into memory.
+        LimitError: the arrays of the topology do not fit into memory.
     """
     if claim.check is None:
         parts = ", ".join(claim.parts)

@@ -50,7 +50,7 @@ _PORTS = {
     "neo4j_http_port": Annotated[
         int | None,
         typer.Option(
-            help="Port of Neo4j Browser (default: the last one; at first 7474 if it is free)."
+            help="Port of Neo4j Browser (default: the port used last; at first 7474)."
         ),
     ],
 }

@@ -76,7 +76,7 @@ COLD_ROWS = 100_000
 #: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
 DELETED_PER_SECOND = 70_000
 
-#: Fixed seconds of an import on two idle processors, for starting the tool and restarting Neo4j.
+#: Seconds that every import takes on two idle processors to start the tool and to restart Neo4j.
 RESTART_SECONDS = 20
 #: Rows per second of an import, including building, importing, indexing and comparing, measured
 #: with S10 and S9: ``python -m benchmarks offline``.
@@ -299,7 +299,7 @@ def _collective_of(name: str) -> str:
     collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:
         words = " or ".join(f"'{collective}:{name}'" for collective in collectives)
-        raise InputError(f"'{name}' is an algorithm of several collectives", hint=f"write {words}")
+        raise InputError(f"'{name}' names algorithms of several collectives", hint=f"write {words}")
     return collectives[0] if len(collectives) == 1 else "broadcast"
 
 

@@ -477,7 +477,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if a forest differs from the construction in its id, otherwise ""."""
+    """Return a warning if the construction in a forest's id builds another forest, otherwise ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

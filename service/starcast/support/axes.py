@@ -376,8 +376,8 @@ class Parameters:
     base: Annotated[
         str | None,
         Axis(
-            help="Construction whose trees the algorithm uses; only for algorithms with a"
-            " parameter base, such as the algorithm forest.",
+            help="Construction whose trees the algorithm uses; only for algorithms with"
+            " the parameter 'base', such as 'forest'.",
             meaning="construction given to the algorithm; null if it takes none",
             fallback="the algorithm's default",
             completion="constructions",

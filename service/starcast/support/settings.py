@@ -98,7 +98,7 @@ class Settings(BaseModel):
         False, "whether 'starcast up' serves Neo4j Browser on the embedded Neo4j"
     )
     neo4j_http_port: int | None = _port(
-        "port of Neo4j Browser (default: the last one; at first 7474 if it is free)"
+        "port of Neo4j Browser (default: the port used last; at first 7474)"
     )
     postgres_uri: str | None = _setting(
         None, "postgresql://USER@HOST:PORT/DATABASE of your own server (default: the embedded one)"

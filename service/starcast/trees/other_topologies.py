@@ -147,7 +147,7 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
 
 @construction(
     "breadth-first",
-    description="the shortest-path tree in which each parent is across the lowest possible port",
+    description="the shortest-path tree in which each node uses its lowest port that leads closer",
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:
