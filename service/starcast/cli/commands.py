@@ -49,9 +49,7 @@ _PORTS = {
     ],
     "neo4j_http_port": Annotated[
         int | None,
-        typer.Option(
-            help="Port of Neo4j Browser (default: the port used last; at first 7474)."
-        ),
+        typer.Option(help="Port of Neo4j Browser (default: the port used last; at first 7474)."),
     ],
 }
 #: Files that --install-completion writes, relative to the user's home directory.
