@@ -102,7 +102,7 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
     if is_missing:
         raise UnavailableError(
             f"the password of the role {ROLE_NAMES[role]} is missing in {stack_home.root}",
-            hint="run 'starcast up', which creates it",
+            hint="run 'starcast up', which creates the role",
         )
     password = stack_home.password(file.name)
     return URL.create(_DRIVER, ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE)
