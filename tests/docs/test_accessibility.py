@@ -99,10 +99,10 @@ def test_the_drawing_can_be_moved_by_buttons_and_keys_instead_of_dragging(open_p
         return boxes[0]["x"], boxes[0]["y"], boxes[0]["x"] - boxes[1]["x"]
 
     for button, key, across, down in (
-        ("Show what is left", "Shift+ArrowLeft", 1, 0),
-        ("Show what is above", "Shift+ArrowUp", 0, 1),
-        ("Show what is right", "Shift+ArrowRight", -1, 0),
-        ("Show what is below", "Shift+ArrowDown", 0, -1),
+        ("Move the view to the left", "Shift+ArrowLeft", 1, 0),
+        ("Move the view up", "Shift+ArrowUp", 0, 1),
+        ("Move the view to the right", "Shift+ArrowRight", -1, 0),
+        ("Move the view down", "Shift+ArrowDown", 0, -1),
     ):
         before = place()
         page.get_by_role("button", name=button).click()
