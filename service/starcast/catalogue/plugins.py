@@ -461,7 +461,7 @@ def _import_file(path: Path) -> None:
         raise InputError(f"the plug-in {path} is not a file", hint="name a .py file")
     if not packs.is_sent(path) and is_installed(path.stem, path):
         raise InputError(
-            f"the plug-in {path} has the name of an installed module",
+            f"the plug-in {path} has the name of a module of Python or of an installed package",
             hint="rename the file",
         )
     _claim_modules(path)

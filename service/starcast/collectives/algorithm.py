@@ -173,7 +173,7 @@ class Algorithm(Entry):
             if model == ports:
                 return model
         models = " or ".join(f"{model} ({PORT_MODELS[model]})" for model in self.ports)
-        raise InputError(f"{self} does not support port model '{ports}'", hint=f"write {models}")
+        raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
 
     def __str__(self) -> str:
         return f"{self.collective} by {self.name}"

@@ -154,8 +154,8 @@ class Schedule(Displayable):
             )
         if len(self) and self.units < 1:
             raise InputError(
-                f"{with_article(self.collective)} with {len(self):,} rows must have at least one"
-                " unit",
+                f"{with_article(self.collective)} of {self.units} units cannot have"
+                f" {len(self):,} rows",
                 hint="pass the number of units, which must exceed the highest unit number",
             )
 

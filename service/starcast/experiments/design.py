@@ -116,7 +116,7 @@ class Grid:
         most = prod(max(len(values), 1) for values in axes.values())
         if most > MAX_POINTS:
             raise LimitError(
-                f"the grid has {most:,} combinations of values, more than {MAX_POINTS:,}",
+                f"the grid has {most:,} points, more than {MAX_POINTS:,}",
                 hint="use fewer values per axis",
             )
         self._check_use()

@@ -505,7 +505,7 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
         # A busy link carries one packet in a step, so the number of packets equals the number of
         # busy links.
         if links != sent or (sent == 0) != (units == 0):
-            yield f"a step using {links} links cannot have {sent} packets of up to {units} units"
+            yield f"a step cannot have {links} links with {sent} packets of up to {units} units"
     yield from _differs("simulated, steps", cost.steps, len(profile))
     if cost.transmissions is None or not packets <= cost.transmissions <= most_units:
         yield (

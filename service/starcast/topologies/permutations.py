@@ -266,7 +266,7 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     if unknown is not None:
         others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
         if set(lower) <= set(others):
-            hint = f"{hint}; if labels start at {1 - first}, set `labels` to {1 - first}"
+            hint = f"{hint}; for labels that start at {1 - first}, use `labels` {1 - first}"
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of the {n} symbols",
             hint=hint,
