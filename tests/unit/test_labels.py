@@ -48,7 +48,7 @@ def test_the_error_for_a_label_in_the_other_numbering_suggests_the_option_labels
             pytest.raises(InputError, match="which is not one of the 5 symbols") as refusal,
         ):
             topology("S5").rank(label)
-        assert f"set `labels` to {1 - first}" in (refusal.value.hint or "")
+        assert f"use `labels` {1 - first}" in (refusal.value.hint or "")
 
 
 def test_the_error_for_other_invalid_labels_does_not_suggest_the_option_labels() -> None:

@@ -337,7 +337,7 @@ class Artifacts(Connection):
 
         Example:
             >>> lab.add_network(starcast.network([("a", "b"), ("b", "c")], name="mine"))["spec"]
-            'mine-0cbb7a'
+            'mine-45f27d'
 
             $ starcast topology add germany50.graphml
             $ starcast topology add links.csv --name mine

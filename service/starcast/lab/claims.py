@@ -288,7 +288,7 @@ class Claims(Connection):
             NotFoundError: no verification run with this number is stored.
 
         Example:
-            >>> Path("claims.html").write_text(lab.claim_report().html(), encoding="utf-8")
+            >>> page = lab.claim_report().html()
 
             $ starcast claims report --out claims.html
             $ starcast claims report --run 3 --format markdown

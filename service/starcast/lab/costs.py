@@ -114,8 +114,8 @@ class Costs(Connection):
             RejectedError: a schedule violates its port model or leaves units undelivered.
 
         Example:
-            >>> lab.cost_table("S4", collective="broadcast", ports="all")["name"][1]
-            'multiple'
+            >>> "multiple" in lab.cost_table("S4", collective="broadcast", ports="all")["name"]
+            True
 
             $ starcast cost table S7 --collective broadcast --ports all
             $ starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
@@ -312,7 +312,7 @@ class Costs(Connection):
 
         Example:
             >>> lab.optimum("S7", "broadcast", "multiple", message_bytes=10**6)["optimum"]
-            [43]
+            [216]
 
             $ starcast cost optimum S7 broadcast multiple -m 1e6
             $ starcast cost optimum S6 broadcast edge-disjoint --copies 2

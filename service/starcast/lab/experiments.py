@@ -482,7 +482,7 @@ class Experiments(Connection):
                 runs.
 
         Example:
-            >>> lab.compare("e1", "e2").to_polars()
+            >>> rows = lab.compare("substar", "multiple").to_polars()
 
             $ starcast compare substar multiple --format html --out page.html
             $ starcast compare substar multiple --format latex --plot figure.pdf > table.tex

@@ -303,7 +303,7 @@ class Schedules(Connection):
 
         Example:
             >>> lab.algorithms("S5", collective="alltoall")["algorithm"]
-            ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint']
+            ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint', 'greedy']
 
             $ starcast schedule algorithms S5 --collective alltoall
         """

@@ -113,7 +113,7 @@ class Queries(Connection):
 
         Example:
             >>> lab.query("overlap/load-histogram", forest="S5:multiple:12345")["links"]
-            [84, 316, 80]
+            [73, 338, 69]
             >>> lab.query("MATCH (t:Topology {spec: $s}) RETURN t.nodes AS nodes", s="S5").rows
             [{'nodes': 120}]
 
