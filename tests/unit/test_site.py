@@ -99,6 +99,11 @@ def test_a_site_is_not_published_in_a_folder_with_files_that_starcast_did_not_wr
             read_manifest(mine)
     with pytest.raises(InputError, match="not a folder that an earlier"):
         read_manifest(mine / MANIFEST)
+    (mine / MANIFEST).unlink()
+    (mine / MANIFEST).mkdir()
+    (mine / "other.txt").touch()
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_manifest(mine)
 
 
 def test_a_static_site_can_be_published_again_after_one_of_its_files_was_deleted(

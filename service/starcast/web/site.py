@@ -31,7 +31,7 @@ from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.html import inline_files, render_page
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
@@ -333,8 +333,8 @@ def read_manifest(folder: Path) -> set[str]:
     Files that were deleted meanwhile are omitted. The set is empty for a new or empty folder.
 
     Raises:
-        InputError: the folder has no valid manifest, or contains files that the manifest does not
-            list.
+        InputError: the folder cannot be read, has no valid manifest, or contains files that the
+            manifest does not list.
     """
     try:
         listed = {
@@ -343,11 +343,13 @@ def read_manifest(folder: Path) -> set[str]:
         if not listed and (folder.is_dir() or not folder.exists()):
             return set()
         known = set(json.loads((folder / MANIFEST).read_bytes())["files"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, LookupError, TypeError):
         raise InputError(
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
             hint="choose a new or empty folder",
         ) from None
+    except OSError as error:
+        raise unreadable(folder, error) from None
     # The new site replaces the folder, so other files in it would be lost.
     if others := sorted(listed - known):
         raise InputError(
