@@ -1,7 +1,7 @@
 """Compare the time of an ingest over Bolt with the time of a plain loop of driver calls.
 
 Both write the nodes and links of S8. The loop sends batches of 20 000 rows, one after the other,
-and neither compares nor records anything. The ingest is a command in a new process, so its time
+without comparing or recording them. The ingest is a command in a new process, so its time
 includes the start of Python, the comparison with the written rows, and PostgreSQL.
 """
 

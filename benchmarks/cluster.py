@@ -25,7 +25,7 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks that are submitted as starcast does: every worker has at most one task at a time.
+#: Number of tasks that are submitted as in starcast: each worker has at most one task at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"

@@ -116,7 +116,10 @@ def heights_rustworkx(edges: Pairs, nodes: int) -> int:
 
 
 def heights_numpy(parents: NDArray[np.int32]) -> int:
-    """Return the height of a tree, by following the parents of all nodes at once."""
+    """Return the height of a tree with root 0, by following the parents of all nodes at once.
+
+    The root is its own parent.
+    """
     nodes = np.arange(len(parents))
     reached: NDArray[np.signedinteger[Any]] = nodes
     height = 0

@@ -76,7 +76,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Growth:
-    """The costs of several programs that do the same work on several topologies.
+    """The costs of several programs that do the same work on several star graphs.
 
     Attributes:
         title: what was measured, with the unit.
@@ -88,7 +88,7 @@ class Growth:
 
     @property
     def specs(self) -> list[str]:
-        """The topologies, sorted by size."""
+        """The specs of the star graphs, sorted by size."""
         return sorted({spec for costs in self.costs.values() for spec in costs}, key=_size)
 
     def rows(self) -> list[dict[str, object]]:
@@ -121,7 +121,7 @@ def seconds(
     repeats: int = 3,
     clock: Callable[[], float] = process_time,
 ) -> float:
-    """Return the minimum duration of several runs.
+    """Return the minimum duration of several runs, in seconds.
 
     The minimum is used because other processes can only lengthen a run.
 
@@ -141,7 +141,7 @@ def seconds(
 
 
 def elapsed(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the minimum elapsed time of several runs.
+    """Return the minimum elapsed time of several runs, in seconds.
 
     Unlike CPU time, it includes the work of servers and child processes.
     """

@@ -44,7 +44,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Cost:
-    """The wall-clock time of an operation, and the CPU time of the server."""
+    """The wall-clock time of an operation, and the CPU time of the server, in the same unit."""
 
     wall: float
     processor: float

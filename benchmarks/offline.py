@@ -153,7 +153,7 @@ def _answered(settings: Settings, wanted: Plan) -> None:
 def _peak(home: Home) -> Iterator[Callable[[], int]]:
     """Return a context that samples the memory of this process, its children and the servers.
 
-    The context yields a function that returns the largest memory so far, in bytes.
+    The context yields a function that returns the largest sampled total so far, in bytes.
     """
     most, over = [0], threading.Event()
 

@@ -61,7 +61,8 @@ class Measured:
     Attributes:
         query: the query.
         worst: seconds of the query's worst case, by topology; None if the query did not finish.
-        typical: seconds of the query's typical case, by topology.
+        typical: seconds of the query's typical case, by topology; without a typical case, the
+            seconds of the worst case.
         others: seconds of each library and engine, by topology (the largest star graph and the
             network) and by name.
     """

@@ -4,7 +4,8 @@ Every query has a ``worst`` case, and some queries also have a ``typical`` case.
 placeholders, which `Place.words` fills. Among them are:
 
 * ``near``: a neighbour of the root that is the root's child in tree 0
-* ``half`` and ``far``: nodes at half the diameter and at the diameter from the root
+* ``far``: a node at the maximum distance from the root
+* ``half``: a node at half this distance from the root, rounded down
 * ``link``: the link from the root to ``near``
 * ``step``: a step in the middle of the schedule
 """
@@ -22,8 +23,8 @@ def _ends(**more: str) -> Mapping[str, Case]:
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
     """Return two cases that differ in the value of the parameter ``name``.
 
-    In the typical case, the value is a node at half the diameter from the root. In the worst case,
-    it is a node at the diameter.
+    In the worst case, the value is a node at the maximum distance from the root. In the typical
+    case, it is a node at half this distance.
     """
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 

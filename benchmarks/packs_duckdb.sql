@@ -1,6 +1,7 @@
--- The questions of the query packs in SQL, for DuckDB: the same parameters and columns as the Cypher
--- of the same name. Nodes are rows, and the other tables refer to them by rank. `ports` has both
--- directions of every link; `links` stores only the port of the end of lower rank.
+-- The questions of the query packs in SQL, for DuckDB. Each statement has the parameters and
+-- columns of the Cypher statement of the same name. Nodes are rows, and the other tables refer to
+-- nodes by rank. The view `ports` has both directions of every link; the table `links` stores only
+-- the port at the end of lower rank.
 
 -- query: schema
 CREATE TABLE topologies (spec TEXT PRIMARY KEY, links BIGINT, reverse_ports BIGINT[]);
@@ -420,7 +421,7 @@ WITH ends AS (
   UNION ALL
   SELECT tree, child, 0 FROM tree_edges WHERE forest = $forest
 ), counts AS (SELECT tree, node, sum(more)::BIGINT AS children FROM ends GROUP BY tree, node)
-SELECT tree, children, count(*) AS nodes, min(label) AS lowest_node
+SELECT tree, children, count(*) AS nodes, arg_min(label, rank) AS lowest_node
 FROM counts JOIN nodes_of($forest) ON rank = node GROUP BY tree, children ORDER BY tree, children
 
 -- query: trees/heights
@@ -429,7 +430,7 @@ WITH heights AS (
   FROM tree_edges WHERE forest = $forest GROUP BY tree
 )
 SELECT h.tree, any_value(h.nodes) AS nodes, any_value(height) AS height,
-  count(*) AS deepest_nodes, min(label) AS lowest_node
+  count(*) AS deepest_nodes, arg_min(label, rank) AS lowest_node
 FROM heights h JOIN tree_edges e ON e.tree = h.tree AND e.level = h.height
 JOIN nodes_of($forest) ON rank = child
 WHERE e.forest = $forest GROUP BY h.tree ORDER BY h.tree

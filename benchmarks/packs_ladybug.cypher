@@ -1,9 +1,11 @@
-// The questions of the query packs in the Cypher of Ladybug: the same parameters and columns as the
-// statement of the same name for Neo4j. A node has one key, made of topology and label, which is the
-// value of the parameters that name nodes. Absent are the questions that follow all trees of a
-// forest at once, because the condition on a path's steps cannot refer to other variables, and those
-// about distances from a node that is not a parameter, because Ladybug then searches from all nodes.
-// A path has at most 30 links.
+// The questions of the query packs in the Cypher of Ladybug. Each statement has the parameters and
+// columns of the statement of the same name for Neo4j. A node has a single key, made of topology
+// and label; parameters that name nodes contain this key. A path has at most 30 links.
+//
+// Two kinds of questions are omitted. Questions that follow all trees of a forest at once are not
+// possible, because the condition on the hops of a path cannot refer to other variables. For
+// questions about distances from a node that is not a parameter, Ladybug would search from all
+// nodes.
 
 // query: schema
 CREATE NODE TABLE Topology (spec STRING PRIMARY KEY, links INT64, reverse_ports INT64[]);
@@ -228,16 +230,20 @@ RETURN tree, v.label AS node, parent, other_parent ORDER BY tree, node
 
 // query: trees/fan-out
 MATCH (a:Node)-[e:TREE_EDGE]->(b:Node) WHERE e.forest = $forest
-UNWIND [{label: a.label, more: 1}, {label: b.label, more: 0}] AS item
-WITH e.tree AS tree, item.label AS node, CAST(sum(item.more) AS INT64) AS children
-RETURN tree, children, count(*) AS nodes, min(node) AS lowest_node ORDER BY tree, children
+UNWIND [{rank: a.rank, more: 1}, {rank: b.rank, more: 0}] AS item
+WITH e.tree AS tree, item.rank AS node, CAST(sum(item.more) AS INT64) AS children
+WITH tree, children, count(*) AS nodes, min(node) AS lowest
+MATCH (f:Forest {id: $forest}), (n:Node) WHERE n.topology = f.topology AND n.rank = lowest
+RETURN tree, children, nodes, n.label AS lowest_node ORDER BY tree, children
 
 // query: trees/heights
 MATCH ()-[e:TREE_EDGE]->() WHERE e.forest = $forest
 WITH e.tree AS tree, count(*) + 1 AS nodes, max(e.level) AS height
 MATCH ()-[d:TREE_EDGE]->(child:Node)
 WHERE d.forest = $forest AND d.tree = tree AND d.level = height
-RETURN tree, nodes, height, count(*) AS deepest_nodes, min(child.label) AS lowest_node ORDER BY tree
+WITH tree, nodes, height, count(*) AS deepest_nodes, min(child.rank) AS lowest
+MATCH (f:Forest {id: $forest}), (n:Node) WHERE n.topology = f.topology AND n.rank = lowest
+RETURN tree, nodes, height, deepest_nodes, n.label AS lowest_node ORDER BY tree
 
 // query: trees/leaf-count
 MATCH (a:Node)-[e:TREE_EDGE]->() WHERE e.forest = $forest

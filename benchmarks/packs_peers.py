@@ -1,7 +1,7 @@
 """Questions about paths and topologies, answered with NetworkX, igraph and numpy.
 
-Each function takes a `Place` and the typed parameters of the query. It returns rows with the
-columns in `benchmarks.packs_cases.COMPARED`, in which ranks stand for nodes.
+Each function receives a `Place` and the typed parameters of the query. It returns rows with the
+columns in `benchmarks.packs_cases.COMPARED`, in which nodes are replaced by their ranks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -133,7 +133,7 @@ class Arrays:
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
     def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
-        """Return the number of each directed link from its sender and port; ports begin at 2."""
+        """Return the number of each directed link of a star graph, from its sender and port."""
         return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:

@@ -39,8 +39,8 @@ table of neighbours.
         """
 With every library, the benchmark checks that each of the n-1 trees is a spanning tree, and computes
 its height. NetworkX, igraph and rustworkx build a directed graph from the edges of a tree; numpy
-follows the parents of all nodes at once. starcast starts from the array of ports, and checks these
-as well.
+follows the parents of all nodes at once. starcast starts from the array of ports, and also checks
+the ports.
 """,
     ),
     "simulation": (
@@ -65,7 +65,7 @@ schedules.
 [TACOS](https://github.com/astra-sim/tacos) builds allgathers for any network, and
 [ForestColl](https://github.com/liangyuRain/ForestColl) computes the optimal bandwidth of an
 allgather on clusters of GPUs, here on its own graphs; starcast's bottleneck cut gives the same
-bandwidths. TACOS chooses at random, so another run may find a step more. NetworkX and rustworkx
+bandwidths. TACOS chooses at random, so another run may need one step more. NetworkX and rustworkx
 compute minimum cuts. CP-SAT decides for small networks whether an allgather of fewer steps exists.
 """,
     ),
@@ -80,8 +80,8 @@ Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on oth
         """
 Elapsed time, measured in the client. The first table compares each query with the query
 `topology/neighbours` (its yardstick), because other load slows both and hardly changes their ratio.
-The libraries hold their data in
-memory; most queries that concern a complete forest are faster there. [Queries](queries.md) names
+The libraries keep their data in
+memory; with them, most queries about complete forests are faster. [Queries](queries.md) names
 those for which Cypher is the wrong tool.
 """,
     ),
@@ -98,13 +98,13 @@ those for which Cypher is the wrong tool.
 
 @dataclass(frozen=True)
 class Record:
-    """The ratios that one run of the benchmarks has measured.
+    """The ratios that the benchmarks have measured for one version of starcast.
 
     Attributes:
         version: the version of starcast.
-        date: the day of the run.
+        date: the day of the last run.
         machine: processor and system.
-        load: the load of the machine at the beginning and the end of the run.
+        load: the load of the machine at the beginning and the end of the last run.
         ratios: the speed of starcast relative to the yardstick, by figure and yardstick.
     """
 
@@ -194,7 +194,7 @@ def keep_record(record: Record, file: Path = RATIOS) -> None:
 
 
 def find_regressions(record: Record, before: Record | None) -> list[str]:
-    """Return a line for each ratio that has become worse by more than `TOLERANCE`."""
+    """Return a line for each ratio that has become worse by more than the factor `TOLERANCE`."""
     if before is None:
         return []
     return [
@@ -276,9 +276,9 @@ def _introduction(record: Record) -> Iterator[str]:
     yield "# Benchmarks"
     yield "<!-- Written by 'make bench': do not edit. -->"
     yield (
-        f"Measured with starcast {record.version}: {record.machine}. Each section says when, and"
-        " which load the machine had. Absolute times are those of this machine on that day: compare"
-        " the ratios, whose two sides were measured in the same run."
+        f"Measured with starcast {record.version}: {record.machine}. Each section states"
+        " its date and the load of the machine. Absolute times are those of this machine on that"
+        " day: compare the ratios, whose two sides were measured in the same run."
     )
     yield (
         "Unless a section says otherwise, times are processor times of one process, the smallest of"

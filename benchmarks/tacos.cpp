@@ -1,6 +1,7 @@
-// Prints the collective time that TACOS finds for an allgather on a 3D torus, in steps, and its
-// processor time in seconds: tacos X Y Z. A chunk of one byte takes one microsecond per link, up to
-// the thousandth that its transmission takes.
+// Usage: tacos X Y Z. Prints the number of steps of the allgather that TACOS finds on a 3D torus,
+// and the processor time of the search in seconds. A chunk of one byte takes one microsecond per
+// link, and about a thousandth of a microsecond for its transmission. So the time of the allgather
+// in microseconds, rounded down, is the number of steps.
 #include <cstdlib>
 #include <ctime>
 #include <iostream>

@@ -7,8 +7,8 @@ from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measure
 from starcast.queries.parameters import KINDS
 from starcast.queries.query import Column
 
-#: Cypher is the wrong tool for a query that takes more than `SLOW` seconds in Neo4j, if a library
-#: is at least `FASTER` times as fast.
+#: Cypher is called the wrong tool for a query that takes more than `SLOW` seconds in Neo4j, if
+#: another library is at least `FASTER` times as fast.
 SLOW = 1.0
 FASTER = 20.0
 

@@ -3,7 +3,8 @@
 //     for each tree that no longer reaches it.
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of nodes to list; ties are ordered by label
+//   limit (int >= 1, default 10): maximum number of nodes to list; if several nodes cut off the
+//     same number of nodes, the nodes of lowest rank are listed
 // columns:
 //   node (node): a node other than the root; if the root were dead, all nodes would be cut off
 //   unreached: number of nodes that are cut off if the node is dead (the nodes below it), summed

@@ -15,7 +15,8 @@
 //     twice as many as there are on the smaller side. Before the query runs, starcast computes the
 //     paths as $disjoint_paths and the cut as $smallest_cut
 // revision: 1
-// reference: Menger 1927 (as many disjoint paths as nodes that separate the two)
+// reference: Menger 1927 (the largest number of disjoint paths between two nodes that are not
+//     adjacent is the smallest number of nodes that separate them)
 
 MATCH (t:Topology {spec: $topology})
 CALL (t) {

@@ -13,8 +13,8 @@
 //   largest_packet: number of units in the largest packet
 // cost: reads every send of the schedule once
 // revision: 2
-// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; columns links_used and packet_sizes of
-//     starcast's simulator
+// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; attributes links_used and packet_sizes of
+//     starcast's class Simulation
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {spec: s.topology})

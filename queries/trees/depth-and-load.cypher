@@ -3,8 +3,8 @@
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   tree: number of the tree in the forest; the shallowest come first, then those with the smallest
-//     load
+//   tree: number of the tree in the forest; the trees are sorted by height, and trees of the same
+//     height by largest_load
 //   nodes: number of nodes of the tree, including the root
 //   height: maximum level
 //   largest_load: largest number of trees of the forest that use one of the tree's links in the

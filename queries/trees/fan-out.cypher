@@ -9,7 +9,7 @@
 //   nodes: number of nodes of the tree with this number of children
 //   lowest_node (node): node of lowest rank with this number of children
 // cost: reads every edge of the forest twice: once for the parent and once for the child
-// revision: 2
+// revision: 3
 // reference: Fragopoulou & Akl 1993, section 5; Tseng & Sheu 1997, Def. 1
 
 // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
@@ -18,5 +18,5 @@ MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(chi
 // leaves are counted.
 UNWIND [{node: parent, more: 1}, {node: child, more: 0}] AS at
 WITH e.tree AS tree, at.node AS node, sum(at.more) AS children
-RETURN tree, children, count(node) AS nodes, min(node.label) AS lowest_node
+RETURN tree, children, count(node) AS nodes, min([node.rank, node.label])[1] AS lowest_node
 ORDER BY tree, children

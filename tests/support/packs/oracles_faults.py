@@ -52,13 +52,13 @@ def reached(forest: str, tree: int, **dead: Dead) -> set[Label]:
 
 
 def left_out(forest: str, trees: Sequence[int], **dead: Dead) -> set[Label]:
-    """Return the healthy nodes that are cut off in one of the given trees and reached by none."""
+    """Return the healthy nodes that are cut off in some of the given trees and reached by none."""
     before = set().union(*(cut(forest, tree, **dead) for tree in trees))
     return before.difference(*(reached(forest, tree, **dead) for tree in trees))
 
 
 def some_faults(forest: str, seed: int) -> Case:
-    """Return a case with random dead nodes and links of a forest."""
+    """Return a case with a forest, and random dead nodes and links of its topology."""
     rng = random.Random(f"{forest} {seed}")  # noqa: S311 - reproducible test data
     spec = spec_of(forest)
     others = [label for label in labels(spec) if label != root(forest)]
@@ -149,7 +149,7 @@ def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     of_copies(),
 )
 def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
-    """Yield one row about the nodes that miss messages under faults; messages may have copies.
+    """Yield one row about the nodes that miss messages under faults, if messages have copies.
 
     The first three columns assume that the copies use the trees in turn. The next two consider all
     choices of trees: whether every choice reaches all nodes, and how many nodes some choice misses.

@@ -33,7 +33,7 @@ from support.packs.oracle_tools import (
     order="-load sender port",
 )
 def shared_links(forest: str, min_load: int = 2) -> Iterator[Values]:
-    """Yield the links in at least ``min_load`` trees."""
+    """Yield the directed links in at least ``min_load`` trees, with these trees."""
     spec = spec_of(forest)
     for (sender, port), trees in trees_by_link(forest).items():
         if len(trees) >= min_load:

@@ -157,7 +157,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> Iterator[Values
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths, and the minimum total length of that many.
+    """Return the maximum number of disjoint paths, and the minimum total length of so many paths.
 
     NetworkX finds the paths as a flow. Every node becomes an arc of capacity 1, so that only one
     path can use the node.
@@ -228,7 +228,7 @@ def connectivity(topology: str, source: Label, target: Label) -> Iterator[Values
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Yield cases that avoid nothing, first hops, the source, or links or neighbours of an end."""
+    """Yield cases that avoid nothing, first hops, the source, or links or nodes at the target."""
     for ends in PAIRS:
         spec, source, target = ends.values()
         paths = shortest(spec, source, target)

@@ -57,7 +57,7 @@ def pair_cases() -> Iterator[Case]:
 
 @oracle("topology/adjacency", "adjacent port reverse_port", pair_cases())
 def adjacency(topology: str, source: Label, target: Label) -> Iterator[Values]:
-    """Yield one row that states whether two nodes are adjacent."""
+    """Yield one row: whether two nodes are adjacent, and the ports of their link or None."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
     yield port is not None, port, back
 
@@ -113,7 +113,7 @@ def rotated(label: Label) -> Label:
 
 
 def necklace_cases() -> Iterator[Case]:
-    """Yield a few nodes of every topology, all of S4, and some of S5 and S6 by necklace size."""
+    """Yield cases with a few nodes of every topology, all of S4, and others of S5 and S6."""
     yield from topology_node_cases()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
     yield from (
@@ -139,7 +139,7 @@ TOPOLOGIES = [{"topology": spec} for spec in SPECS]
 
 @oracle("topology/degrees", "degree nodes lowest_node", TOPOLOGIES, order="degree")
 def degrees(topology: str) -> Iterator[Values]:
-    """Yield the number of nodes of each degree."""
+    """Yield the number of nodes of each degree, and the first such node."""
     found: dict[int, list[Label]] = {}
     for node in labels(topology):
         found.setdefault(network(topology).degree(node), []).append(node)

@@ -17,6 +17,7 @@ from support.packs.oracle_tools import (
     oracle,
     parent,
     port_between,
+    ranks,
     root,
     spec_of,
     trees_by_link,
@@ -67,7 +68,7 @@ def fan_out(forest: str) -> Iterator[Values]:
         for node, found in children(forest, tree).items():
             having.setdefault(len(found), []).append(node)
         for many, nodes in sorted(having.items()):
-            yield tree, many, len(nodes), min(nodes)
+            yield tree, many, len(nodes), min(nodes, key=ranks(spec_of(forest)).get)
 
 
 @oracle("trees/heights", "tree nodes height deepest_nodes lowest_node", forest_cases())
@@ -77,7 +78,7 @@ def heights(forest: str) -> Iterator[Values]:
         found = levels(forest, tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
-        yield tree, len(found), height, len(last), min(last)
+        yield tree, len(found), height, len(last), min(last, key=ranks(spec_of(forest)).get)
 
 
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")

@@ -16,7 +16,7 @@ from support import irregular
 from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
-#: The last node of each topology; from S3 on, it is not a cyclic shift of the identity.
+#: Stands for the last endpoint of a topology; from S3 on, it is not a cyclic shift of the identity.
 LAST = -1
 
 #: The stored forests: construction and root, by topology. S4 has every construction
@@ -96,7 +96,7 @@ for _spec in irregular.ALL:
         ("scatter", "forest", 0, {"base": "breadth-first"}),
         ("reduce", "forest", LAST, {"base": "breadth-first"}),
     )
-    if _spec != "Line301":  # 90,300 rows
+    if _spec != "Line301":  # the allgather on Line301 would have 90,300 rows
         SCHEDULES[_spec] += (("allgather", "forest", 0, {"base": "breadth-first"}),)
 
 
@@ -140,7 +140,7 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
 
 @contextmanager
 def without_indexes(graph: Graph) -> Iterator[None]:
-    """Remove all nodes, constraints and indexes; restore constraints and indexes afterwards."""
+    """Remove all nodes, and starcast's constraints and indexes, which are restored afterwards."""
     empty(graph, graph.driver)
     try:
         for kind in ("CONSTRAINT", "INDEX"):
