@@ -54,6 +54,23 @@ def test_a_folder_gets_its_name_only_when_it_is_complete(tmp_path: Path, name: s
     assert names(tmp_path) == sorted({"old", name})
 
 
+def test_ctrl_c_while_a_folder_is_replaced_is_deferred_until_the_new_folder_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    rename = Path.rename
+
+    def interrupt(path: Path, target: Path) -> None:
+        rename(path, target)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path / "site") as folder:
+        (folder / "new").touch()
+    assert names(tmp_path) == ["site"]
+    assert names(tmp_path / "site") == ["new"]
+
+
 def test_a_temporary_file_is_created_with_the_requested_mode(tmp_path: Path) -> None:
     atomic.write_text(tmp_path / "f", "first")
     with atomic.atomic_replace(tmp_path / "f", mode=0o600):

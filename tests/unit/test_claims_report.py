@@ -75,6 +75,7 @@ def test_the_html_page_of_claims_escapes_text_and_converts_inline_markdown() -> 
         inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
     )
+    assert inline_html("`2*n` and `3*n`") == "<code>2&#42;n</code> and <code>3&#42;n</code>"
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from starcast import Forest, drawing, forest, schedule, topology
+from starcast.drawing.forests import MAX_NODES
 from starcast.drawing.schedules import count_units
 from starcast.support.errors import RejectedError
 from starcast.support.table import Displayable
@@ -93,6 +94,12 @@ def test_the_order_of_schedule_rows_does_not_change_a_drawing() -> None:
     reverse = {name: column[::-1] for name, column in twice.items()}
     drawn = [drawing.draw_steps(replace(built, **columns), [1]) for columns in (twice, reverse)]
     assert drawn[0] == drawn[1]
+
+
+def test_the_limit_of_a_forest_drawing_counts_only_the_nodes_of_its_trees() -> None:
+    built = forest("S6", "perfectly-balanced")
+    assert built.trees * built.topology.nodes > MAX_NODES > built.sizes.sum()
+    assert drawing.draw_forest(built).count("<circle") == built.sizes.sum()
 
 
 def test_a_forest_drawing_shows_every_tree_completely_and_in_a_separate_colour() -> None:

@@ -127,17 +127,17 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     merged.right[:depth] = [position + x for x in contour.right]
 
 
-#: Maximum total number of nodes in a drawing of all trees. The four trees on S5 have 480.
+#: Maximum total number of nodes in a drawing of all trees. The four trees on S5 have 480 nodes.
 MAX_NODES = 2_048
 
-#: In a drawing of all trees: distance between two levels, and radius of a node.
+#: In a drawing of all trees: distance between two levels, and radius of a node, in pixels.
 _ROW, _DOT = 22.0, 2.6
-#: In a drawing of all trees: smallest and largest distance between neighbours on a level.
+#: In a drawing of all trees: smallest and largest distance in pixels between neighbours on a level.
 _NEAR, _FAR = 7.0, 16.0
-#: In a drawing of all trees: width of each tree, unless the tree's nodes would then be closer than
-#: `_NEAR` or farther apart than `_FAR`.
+#: In a drawing of all trees: width of each tree in pixels, unless the tree's nodes would then be
+#: closer than `_NEAR` or farther apart than `_FAR`.
 _WIDE = 225.0
-#: Width of the strokes for links with the largest load.
+#: Width in pixels of the strokes for links with the largest load.
 _MAX_WIDE = 5.0
 
 
@@ -176,7 +176,7 @@ class _Tree:
 def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
     """Return a tree of a forest as an SVG document.
 
-    The root is at the top, and each edge has the colour of its dimension.
+    The root is at the top, and each edge has the colour of its port.
 
     Args:
         forest: a verified forest, such as one that a construction has built.
@@ -185,7 +185,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
 
     Raises:
         InputError: the forest has no tree with this number.
-        RejectedError: a tree of the forest is not a spanning tree.
+        RejectedError: a tree of the forest is invalid (see `Forest.verify`).
         LimitError: the tree has more than `READABLE` nodes, and ``force`` is False.
 
     Example:
@@ -219,15 +219,15 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
     Raises:
         InputError: the topology does not have this layout.
-        RejectedError: a tree of the forest is not a spanning tree.
-        LimitError: the trees have more than `MAX_NODES` nodes in total or, with ``layout``, are too
-            many or too large for a drawing.
+        RejectedError: a tree of the forest is invalid (see `Forest.verify`).
+        LimitError: the trees have more than `MAX_NODES` nodes or, with ``layout``, there are too
+            many trees or nodes for a drawing.
 
     Example:
         >>> draw_forest(forest("S4", "multiple")).startswith("<svg")
         True
     """
-    nodes = forest.trees * forest.topology.nodes
+    nodes = int(forest.sizes.sum())
     if nodes > MAX_NODES:
         raise LimitError(
             f"the trees of {forest.id} have {nodes:,} nodes, but a drawing of all trees is readable"
@@ -257,7 +257,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
         InputError: the forest has no tree with one of these numbers, or the topology does not have
             this layout.
         LimitError: there are too many trees, or too many nodes in the panels.
-        RejectedError: one of the trees is not a spanning tree.
+        RejectedError: a tree of the forest is invalid (see `Forest.verify`).
 
     Example:
         >>> draw_trees(forest("S4", "multiple"), [0, 1], "torus").startswith("<svg")
@@ -279,7 +279,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Draw each directed link with a width that shows the link's load; return an SVG document.
+    """Draw the directed links that trees use, with widths by load; return an SVG document.
 
     Args:
         forest: a verified forest.
@@ -288,6 +288,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
     Raises:
         InputError: the topology does not have this layout.
         LimitError: the topology has too many nodes for a drawing.
+        RejectedError: a tree of the forest is invalid (see `Forest.verify`).
     """
     topology = forest.topology
     frame = Frame(topology, layout, 1, forest.root)

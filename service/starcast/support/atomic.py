@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from starcast.support.errors import InputError
+from starcast.support.progress import defer_signals
 
 #: Prefix of temporary names. A temporary name does not contain the target's name. Otherwise, the
 #: temporary name would be too long if the target's name has the maximum length.
@@ -138,14 +139,16 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         yield temporary
         if path.exists():
             # Two folders cannot be exchanged in one step; for a moment, neither is named ``path``.
+            # Ctrl-C at this moment is deferred; otherwise, no folder would have this name.
             old = _temporary_path(path)
-            path.rename(old)
-            try:
-                temporary.rename(path)
-            except OSError:
-                old.rename(path)
-                raise
-            temporary = old
+            with defer_signals(lambda: None):
+                path.rename(old)
+                try:
+                    temporary.rename(path)
+                except OSError:
+                    old.rename(path)
+                    raise
+                temporary = old
         else:
             temporary.rename(path)
     finally:

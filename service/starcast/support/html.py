@@ -90,7 +90,8 @@ def inline_files(page: str, data: str = "") -> str:
 def inline_html(text: str) -> Markup:
     """Convert a sentence with Markdown code and emphasis, and formulas such as S_n, to HTML."""
     shown = escape(escape_unprintable(text, LAYOUT), quote=False)
-    code = _CODE.sub(r"<code>\1</code>", typeset(shown))
+    # An asterisk in code does not begin or end an emphasis.
+    code = _CODE.sub(lambda found: f"<code>{found[1].replace('*', '&#42;')}</code>", typeset(shown))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
 
 
