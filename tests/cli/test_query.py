@@ -296,6 +296,7 @@ def test_columns_named_path_and_ports_are_printed_unchanged_if_they_hold_no_path
         ("count(n)", "3", "0 24 3"),
         ("count(n)", "[1, 2]", "0 24 1 2"),
         ("count(n)", "null", "0 24"),
+        ("[]", "[1]", "0 1"),
         ("null", "null", "0"),
     ):
         columns = f"min(n.rank) AS least, {path} AS {PATH}, {ports} AS ports"

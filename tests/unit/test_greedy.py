@@ -237,6 +237,13 @@ def test_a_network_with_a_bridge_has_no_hamiltonian_cycle(seed: int) -> None:
         schedule(network, "allgather", "ring")
 
 
+def test_no_hamiltonian_cycle_is_found_through_a_node_whose_links_are_parallel() -> None:
+    """In this path of 4 nodes, the first and the last link are doubled."""
+    ends = [[1, 0, 3, 2], [1, 0, 3, 2], [0, 2, 1, 3]]
+    doubled = Mock(nodes=4, ports=(1, 2, 3), table=lambda: np.array(ends, dtype=np.int32))
+    assert find_hamiltonian_cycle(doubled) is None
+
+
 @pytest.mark.parametrize("spec", ["Mesh4x5", "K5", "GP8,3", "S5,2", "T3x3", "RR60,3,2", "P5"])
 def test_hamiltonian_cycles_are_found_and_ring_schedules_are_complete(spec: str) -> None:
     network = topology(spec)

@@ -276,6 +276,22 @@ def test_malformed_network_names_are_refused(name: str) -> None:
         network([(0, 1)], name=name)
 
 
+@pytest.mark.parametrize(
+    ("titles", "switches", "words"),
+    [
+        (["a", "a", "b"], [], "two nodes are named 'a'"),
+        (["a b", "a b", "c"], [], "two nodes are named 'a b'"),
+        (["a", "b", "c"], [3], "a switch of the network 'x' is a node that does not exist"),
+        (["a", "b", "c"], [-1], "a switch of the network 'x' is a node that does not exist"),
+    ],
+)
+def test_a_network_object_with_repeated_titles_or_unknown_switches_is_refused(
+    titles: list[str], switches: list[int], words: str
+) -> None:
+    with refused(words):
+        starcast.Network("x", titles, [(0, 1), (1, 2)], switches=switches)
+
+
 def test_a_node_of_the_largest_permitted_degree_has_a_port_for_every_link() -> None:
     made = network(nx.star_graph(networks.MAX_DEGREE))
     assert made.ports == tuple(range(1, networks.MAX_DEGREE + 1))

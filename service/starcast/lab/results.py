@@ -85,11 +85,11 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether ``path`` in all rows is a list of nodes, and ``ports`` has one item fewer."""
+    """Return whether ``path`` in all rows is a list of nodes, and ``ports`` one of the hops."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
-        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
+        isinstance(nodes, list) and isinstance(ports, list) and len(ports) == max(len(nodes) - 1, 0)
         for nodes, ports in pairs
     )
 
@@ -154,8 +154,8 @@ class CostTable(Table):
 class ComparisonTable(Table):
     """A comparison of stored runs, with one row per combination of parameters.
 
-    Notebooks and terminals show the results of the compared experiments or runs next to each other,
-    and the best results in bold.
+    The compared experiments or runs are called sides. Notebooks and terminals show the results of
+    the sides next to each other, and the best results in bold.
 
     Attributes:
         comparison: the compared sides, and for each row the runs that are paired.
@@ -166,7 +166,7 @@ class ComparisonTable(Table):
 
     @property
     def everything(self) -> bool:
-        """Whether parameters, results and rows are shown even if they are equal on all sides."""
+        """Whether the table also shows parameters, results and rows that are equal on all sides."""
         return self.comparison.everything
 
     def html(self) -> str:
@@ -182,7 +182,7 @@ class ComparisonTable(Table):
     def latex_parts(self) -> list[Row]:
         """Return the comparison as one LaTeX table, in which the sides are named A, B, ...
 
-        The lines below the table state what A, B, ... stand for, and which runs are paired.
+        The lines below the table explain what A, B, ... stand for, and which runs are paired.
         """
         from starcast.comparison.presentation import describe_latex
 

@@ -72,7 +72,7 @@ class Topology(Displayable, ABC):
             capacity 1, which is always the case with translations.
         latencies: the latency of each link, as an array like ``capacities``. None if all are 0.
         capacity_unit: the capacity that the value 1 in ``capacities`` represents, in bit/s if the
-            source of the network has units, and otherwise without a unit.
+            capacities were given with units, and otherwise without a unit.
         ports: the ports, ascending; without translations, a node may lack links at some of them.
         has_translations: whether `translation` returns, for every node, an automorphism that maps
             the identity to this node. Then every node has a link at every port.
@@ -136,7 +136,7 @@ class Topology(Displayable, ABC):
 
     @property
     def node_capacities(self) -> NDArray[np.integer]:
-        """The total capacity of the links at each node, ``[nodes]``."""
+        """The total capacity of the links at each node, int32 or int64 ``[nodes]``."""
         return self.degrees if self.capacities is None else self.capacities.sum(axis=0)
 
     @property
@@ -165,8 +165,9 @@ class Topology(Displayable, ABC):
     def distance_sum(self) -> int:
         """The sum of the distances from a node to all others, which is the same for every node.
 
-        In topologies without translations, it is the sum over all ordered pairs of endpoints. The
-        sum is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        In topologies without translations, the value is the sum over all ordered pairs of
+        endpoints. In S_n, the value is n!(n + 2/n + H_n - 4), for the harmonic number H_n; in Q_d,
+        it is d 2^(d-1).
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
@@ -397,7 +398,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return a node's label for stored data, in which permutations always have symbols from 1.
+        """Return a node's label in stored data, where the smallest symbol of permutations is 1.
 
         Raises:
             InputError: no node has this rank.
@@ -495,7 +496,7 @@ class Topology(Displayable, ABC):
 
 
 def known_diameter(topology: Topology) -> int | None:
-    """Return the diameter, or None for a network that is too large for an exact computation."""
+    """Return a topology's diameter, or None if the topology is too large for an exact result."""
     try:
         return topology.diameter
     except LimitError:

@@ -141,7 +141,7 @@ def pancake(n: int) -> Generators:
 def burnt_pancake(n: int) -> Generators:
     """Return the generators of a burnt pancake graph.
 
-    They reverse the order, and change the signs, of the first 1, 2, .., n symbols.
+    The generators reverse the order, and change the signs, of the first 1, 2, .., n symbols.
     """
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
@@ -159,7 +159,7 @@ def bubble_sort(n: int) -> Generators:
 def bubble_sort_star(n: int) -> Generators:
     """Return the generators of a bubble-sort star graph.
 
-    Each of them swaps the first symbol with another one, or two adjacent symbols.
+    Each generator swaps the first symbol with another one, or two adjacent symbols.
     """
     first = [_exchange(n, 1, i) for i in range(2, n + 1)]
     return first + [_exchange(n, i, i + 1) for i in range(2, n)]
@@ -172,7 +172,7 @@ def bubble_sort_star(n: int) -> Generators:
 def modified_bubble_sort(n: int) -> Generators:
     """Return the generators of a modified bubble-sort graph.
 
-    Each of them swaps two adjacent symbols, or the first symbol and the last.
+    Each generator swaps two adjacent symbols, or the first symbol and the last.
     """
     return [*bubble_sort(n), _exchange(n, 1, n)]
 
@@ -307,7 +307,7 @@ def cube_connected_cycles(d: int) -> Generators:
 def butterfly(d: int) -> Generators:
     """Return the generators of a wrapped butterfly graph.
 
-    The generators rotate all symbols in either direction. Two of them also change the sign of the
+    Two generators rotate all symbols, one in each direction. Two others also change the sign of the
     symbol that moves from one end to the other. The first symbol of a node is its level, and the
     signs are its row.
     """

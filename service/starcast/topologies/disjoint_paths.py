@@ -2,9 +2,9 @@
 
 By Menger's theorem, the maximum number of such paths between nodes that are not adjacent is the
 smallest number of nodes that separate them. This number is n-1 in the star graph S_n and d in the
-hypercube Q_d (akers1989). The paths are a minimum-cost flow in which every internal node carries at
-most one unit. The flow is found by successive shortest paths: each node is split into an entry and
-an exit, and a new path may cancel a part of an earlier path (suurballe1974).
+hypercube Q_d (Akers & Krishnamurthy 1989). The paths are a minimum-cost flow in which every inner
+node carries at most one unit. The flow is found by successive shortest paths: each node is split
+into an entry and an exit, and a new path may cancel a part of an earlier path (Suurballe 1974).
 """
 
 from heapq import heappop, heappush
@@ -21,9 +21,9 @@ _ENTRY, _EXIT = False, True
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Find a maximum number of internally disjoint paths, with minimum total length.
 
-    S_n has n-1 such paths, each at most 4 links longer than the distance (day1994). A computation
-    for all targets showed that in S_3 to S_6 this bound also holds for paths of minimum total
-    length.
+    S_n has n-1 such paths, each at most 4 links longer than the distance (Day & Tripathi 1994). A
+    computation for all targets showed that in S_3 to S_6 this bound also holds for paths of minimum
+    total length.
 
     Args:
         topology: the topology that contains the two nodes.
@@ -102,7 +102,7 @@ class _Flow:
         self.reached: set[_Side] = set()
 
     def paths(self) -> list[list[int]]:
-        """Return the disjoint paths found so far, as lists of nodes."""
+        """Return the disjoint paths found so far, each as a list of ranks."""
         paths = []
         for node in self._following[self._source]:
             path = [self._source, node]
@@ -114,8 +114,8 @@ class _Flow:
     def cut(self) -> set[int]:
         """Return a minimum cut, which has one inner node of each path longer than one link.
 
-        On each path, it is the first node of which the last search did not reach both sides, or the
-        last inner node if the search reached both sides of all inner nodes.
+        On each path, this is the first node of which the last search did not reach both sides, or
+        the last inner node if the search reached both sides of all inner nodes.
         """
         cut = set()
         for path in self.paths():

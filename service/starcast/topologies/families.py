@@ -384,7 +384,7 @@ def normalize_id(artifact_id: str) -> str:
 def count_nodes(spec: str) -> int:
     """Return the number of nodes of a topology.
 
-    The result is 0 if the spec is unknown, for example because a plug-in is not loaded.
+    The result is 0 if the spec is invalid or unknown, for example because a plug-in is not loaded.
     """
     try:
         return topology(spec).nodes

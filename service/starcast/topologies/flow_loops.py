@@ -28,10 +28,11 @@ def push_flow(
         target: the node that receives the flow.
         limit: the flow at which the search stops.
         ports: the number of ports.
-        tails: the node where each directed link begins.
-        twins: the index of the directed link in the opposite direction.
-        left: the remaining capacity of each directed link; modified in place.
-        supply: the flow that each node can still send, 0 at the target; modified in place.
+        tails: the node where each directed link begins, ``[nodes * ports]``.
+        twins: the index of the opposite directed link, ``[nodes * ports]``.
+        left: the remaining capacity of each directed link, ``[nodes * ports]``; modified in place.
+        supply: the flow that each node can still send, ``[nodes]``, 0 at the target; modified in
+            place.
         distance: set to each node's distance to the target over links with remaining capacity, or
             -1 if no such path exists; ``[nodes]``.
         queue: workspace, ``[nodes]``.

@@ -112,9 +112,8 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 def level_cut(topology: Topology) -> Cut:
     """Return a cut that separates many pairs of endpoints but has a small capacity.
 
-    The nodes inside are those within some radius of a centre. The centre is a node at the maximum
-    distance from node 0. The radius maximizes the number of separated pairs of endpoints per unit
-    of capacity.
+    The nodes inside are those within some radius of a node at the maximum distance from node 0. The
+    radius maximizes the number of separated pairs of endpoints per unit of capacity.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -187,8 +186,8 @@ class FlowNetwork:
 
         Returns:
             The total flow, and a mask of the nodes from which no further flow can reach the target,
-            bool ``[nodes]``. If the flow is below the limit, these nodes are one side of a minimum
-            cut.
+            bool ``[nodes]``. If the flow is below the limit and below the total supply, these nodes
+            are one side of a minimum cut.
         """
         from starcast.support.optional_numba import as_workspace  # noqa: PLC0415 - loads numba
         from starcast.topologies.flow_loops import push_flow  # noqa: PLC0415
@@ -277,8 +276,8 @@ class FlowNetwork:
     def find_bottleneck_of_all(self) -> Cut:
         """Return the cut with the most endpoints inside per unit of outgoing capacity.
 
-        At least one endpoint is outside. The cut determines the optimal time of an
-        allgather (Zhao et al. 2024, arXiv 2402.06787).
+        At least one endpoint is outside. The cut determines the optimal time of an allgather (Zhao
+        et al. 2024, arXiv 2402.06787).
         """
         roots = np.flatnonzero(self.endpoints).tolist()
         best = self.find_bottleneck(roots[0])

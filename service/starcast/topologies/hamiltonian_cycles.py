@@ -28,9 +28,10 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
 
     Returns:
         uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, if
-        a node has fewer than 2 links, or if the search found no cycle, although a cycle may exist.
+        a node has fewer than 2 neighbours, or if the search found no cycle, although a cycle may
+        exist.
     """
-    if not 3 <= topology.nodes <= MAX_NODES or int(topology.degrees.min()) < 2:
+    if not 3 <= topology.nodes <= MAX_NODES:
         return None
     table = topology.table()
     # The cache key is not the spec: a plug-in may later define another topology with this spec.
@@ -46,7 +47,10 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
 def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
     """Return the nodes along a Hamiltonian cycle, int64 ``[nodes]``; None if none was found."""
     rows = np.frombuffer(table, dtype=np.int32).reshape(ports, nodes).T.tolist()
-    linked = [[end for end in ends if end != node] for node, ends in enumerate(rows)]
+    # A topology of a plug-in may have parallel links.
+    linked = [[end for end in dict.fromkeys(ends) if end != node] for node, ends in enumerate(rows)]
+    if min(map(len, linked)) < 2:
+        return None
     chance = random.Random(0)  # noqa: S311 - not a secret
     path = np.zeros(nodes, dtype=np.int64)
     position = np.full(nodes, -1)

@@ -58,7 +58,7 @@ def mesh(*sides: int) -> LabelPairs:
     noun="complete bipartite graphs", spelling="K3,4 for a complete bipartite graph",
 )  # fmt: skip
 def complete_bipartite(left: int, right: int) -> LabelPairs:
-    """Yield the links between each node a1, a2, .. and each node b1, b2, .."""
+    """Yield a link from each of the nodes a1, a2, .. to each of the nodes b1, b2, .."""
     _require(min(left, right) > 0, f"K{left},{right}", "use two numbers of at least 1")
     for a in range(1, left + 1):
         for b in range(1, right + 1):
@@ -196,8 +196,9 @@ def fat_tree(k: int) -> LabelPairs:
     The switches are on three levels: edge (e), aggregation (a) and core (c). The letters in
     parentheses are the first letters of labels.
 
-    Each of the k pods has k/2 edge switches with k/2 hosts, linked to the k/2 aggregation switches
-    of the pod. Aggregation switch i of each pod is linked to the core switches i.0, i.1, ..
+    Each of the k pods has k/2 edge and k/2 aggregation switches. Each edge switch is linked to k/2
+    hosts, and to all aggregation switches of the pod. Aggregation switch i of each pod is linked to
+    the core switches i.0, i.1, ..
     """
     _require(k % 2 == 0, f"FT{k}", "use an even k, such as 4")
     for pod, one, other in product(range(k), range(k // 2), range(k // 2)):

@@ -24,7 +24,7 @@ def physical() -> int:
 def available() -> int:
     """Return the memory in bytes that can be allocated without swapping.
 
-    Linux reports this size. On other systems, the result is the unused memory.
+    Linux reports this number. On other systems, the result is the unused memory.
     """
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

@@ -19,7 +19,14 @@ from starcast.support.errors import InputError, NetworkWarning, clean_message
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Weights
-from starcast.topologies.networks import LOOP, Network, as_labels, check_name, remember
+from starcast.topologies.networks import (
+    LOOP,
+    Network,
+    as_labels,
+    check_name,
+    check_titles,
+    remember,
+)
 
 #: Names of the link attributes from which capacities and latencies are read; see
 #: `starcast.network`.
@@ -226,9 +233,7 @@ def read_graph(graph: Any) -> LinkList:
         ends = [(_as_title(u), _as_title(v)) for u, v in map(_as_link, links)]
         nodes = list(dict.fromkeys(chain.from_iterable(ends)))
     titles = [_as_title(node) for node in nodes]
-    if len({*titles}) < len(titles):
-        repeated = next(title for title in titles if titles.count(title) > 1)
-        raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
+    check_titles(titles)
     if ends is not None:
         numbers = {node: number for number, node in enumerate(nodes)}
         pairs = [(numbers[u], numbers[v]) for u, v in ends]
@@ -240,7 +245,7 @@ def read_graph(graph: Any) -> LinkList:
 def _with_defaults(graph: Any, kind: str, items: list[Any]) -> list[Any]:
     """Return the attributes of all nodes or edges of a NetworkX graph, with default values."""
     given = graph.graph.get(f"{kind}_default") or {}
-    # NetworkX reads an empty default text as "None".
+    # NetworkX reads an empty default value as the text "None".
     defaults = {name: value for name, value in given.items() if value != "None"}
     return [{**defaults, **item} for item in items] if defaults else items
 
@@ -373,17 +378,19 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
             or ms, which are converted to microseconds; by default, units are not allowed.
 
     Raises:
-        ValueError: the value is not a number of at most 40 digits, or its unit is unknown.
+        ValueError: the value is not a number, the number has too many digits, or its unit is
+            unknown.
     """
-    if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        if not -_MAX_NUMBER < value < _MAX_NUMBER:
-            raise ValueError(value)
-        return Fraction(value), False
-    match = _QUANTITY.fullmatch(str(value).strip())
     units = {"": Fraction(1), **_UNITS.get(name, {})}
-    if match is None or match[2] not in units:
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        number, unit = Fraction(value), ""
+    elif match := _QUANTITY.fullmatch(str(value).strip()):
+        number, unit = Fraction(match[1]), match[2]
+    else:
         raise ValueError(value)
-    return Fraction(match[1]) * units[match[2]], bool(match[2])
+    if abs(number) >= _MAX_NUMBER or unit not in units:
+        raise ValueError(value)
+    return number * units[unit], bool(unit)
 
 
 def _read_capacity_unit(given: Any) -> Fraction:
@@ -533,7 +540,7 @@ def _as_list(values: Iterable[Any], noun: str) -> list[Any]:
 def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
     """Return the title and the label of each node, from an attribute or from the nodes' ids.
 
-    The documentation of `starcast.network` states the rules.
+    The documentation of `starcast.network` contains the rules.
     """
     given = [texts for key in _TEXTS if (texts := _find_texts(links.attributes, key))]
     for texts in given:
@@ -546,7 +553,7 @@ def _choose_labels(links: LinkList) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _find_texts(attributes: Sequence[Mapping[str, Any]], key: str) -> list[str] | None:
-    """Return each node's value of an attribute as text; None if a node has no or an empty value."""
+    """Return each node's value of an attribute as text; None if a value is missing or empty."""
     values = [node.get(key) for node in attributes]
     texts = ["" if value is None else str(value) for value in values]
     return texts if all(texts) else None
@@ -559,8 +566,8 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
             positions = np.array(column, dtype=np.float64)
-        # Texts, missing values, lists of different lengths and too large numbers raise these
-        # errors.
+        # Texts, missing values, lists of different lengths and numbers that are too large raise
+        # these errors.
         except (TypeError, ValueError, OverflowError):
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():

@@ -40,7 +40,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,42}")
 _SPEC = re.compile(NAME.pattern + "-[0-9a-f]{6}")
 _LONGEST_LABEL = 40
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.]")
-#: Characters of titles that a store, a page or a terminal cannot show.
+#: Characters of titles that a store cannot contain, or that a page or a terminal cannot show.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: The maximum degree. Ports are uint8, and a colouring may need one port more than the degree.
 MAX_DEGREE = 253
@@ -73,9 +73,9 @@ class Network(Topology):
         name: the first part of the spec.
         titles: the title of each node, such as its name in the source.
         links: pairs of indices of ``titles``; repeated links count once.
-        labels: the label of each node. By default, labels are made from titles: characters other
-            than letters, digits, ``_`` and ``.`` are replaced by ``_``, and equal labels get the
-            suffixes ``.2``, ``.3``, ..
+        labels: the label of each node. By default, labels are made from titles, which must then be
+            unique: characters other than letters, digits, ``_`` and ``.`` are replaced by ``_``,
+            and equal labels get the suffixes ``.2``, ``.3``, ..
         ports: the port of each link; by default, the colours of a link colouring.
         positions: the coordinates of each node in a drawing, ``[nodes, 2]``.
         switches: the nodes that only forward, as indices of ``titles``.
@@ -96,9 +96,10 @@ class Network(Topology):
         licence: the licence of the source, or an empty string.
 
     Raises:
-        InputError: a link joins a node to itself or to a node that does not exist, a node has too
-            many links, the graph is empty or not connected, fewer than two nodes are endpoints, or
-            given labels, ports, capacities or latencies are invalid.
+        InputError: a link joins a node to itself or to a node that does not exist, a switch does
+            not exist, a node has too many links, the graph is empty or not connected, fewer than
+            two nodes are endpoints, labels are not given and two titles are equal, or given labels,
+            ports, capacities or latencies are invalid.
         LimitError: the network does not fit into memory.
     """
 
@@ -134,7 +135,14 @@ class Network(Topology):
         self.capacity_unit = capacity_unit
         switches = {*switches}
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
+        if labels is None:
+            check_titles(titles)
         labels = as_labels(titles) if labels is None else _check_labels(labels, titles)
+        if not switches <= {*range(len(labels))}:
+            raise InputError(
+                f"a switch of the network '{name}' is a node that does not exist",
+                hint=f"use numbers of nodes, from 0 to {len(labels) - 1}",
+            )
         order = sorted(
             range(len(labels)), key=lambda node: (node in switches, *_sort_key(labels[node]))
         )
@@ -245,7 +253,7 @@ class Network(Topology):
 
         Raises:
             LimitError: the exact diameter needs more breadth-first searches than the limit
-                allows; the message gives a lower bound.
+                allows; the message contains a lower bound.
         """
         largest, is_exact = self._diameter
         if not is_exact:
@@ -539,8 +547,22 @@ def _check_latencies(latencies: Sequence[int] | None) -> Sequence[int] | None:
     return latencies
 
 
+def check_titles(titles: Sequence[str]) -> None:
+    """Check that no two nodes have the same title.
+
+    Raises:
+        InputError: two nodes have the same title.
+    """
+    if len({*titles}) < len(titles):
+        repeated = next(title for title in titles if titles.count(title) > 1)
+        raise InputError(f"two nodes are named '{repeated}'", hint="rename one of them")
+
+
 def as_labels(titles: Sequence[str]) -> list[str]:
-    """Return a unique label for each title; labels do not depend on the order of the titles."""
+    """Return a unique label for each title; the titles' order has no effect.
+
+    The titles must be unique.
+    """
     labels: dict[str, str] = {}
     taken = {EXPANDED}
     written = {title: _NOT_IN_LABELS.sub("_", title)[:_LONGEST_LABEL] or "_" for title in titles}
