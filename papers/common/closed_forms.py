@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces of S_n, except {12..n}, consist of n-1 nodes that start with 1.
+    """Return the number of necklaces of S_n, except {12..n}, with n-1 nodes that start with 1.
 
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
@@ -307,7 +307,7 @@ class Pipeline:
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
 
     def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
-        """Return the integer number of segments that minimizes the time, where b = m T_c.
+        """Return the integer number of segments that minimizes the time, for T_s > 0 and b = m T_c.
 
         The computation is exact. If two numbers give the same time, the smaller is returned.
         """

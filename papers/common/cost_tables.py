@@ -17,7 +17,7 @@ from starcast.support.table import Row
 from starcast.support.vocabulary import Collective, Ports
 
 #: Values of the column ``basis``, which states how the numbers of a row were obtained. For an
-#: executed row, the column contains the name of the algorithm instead.
+#: executed row, the column names the algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 

@@ -90,7 +90,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often 1 must be doubled to reach at least ``count``, to check `ceil_log2`."""
+    """Return how often 1 must be doubled to reach ``count`` or more, to check `ceil_log2`."""
     reached = 1
     doublings = 0
     while reached < count:

@@ -70,7 +70,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the counts that the functions ``which`` return, by breadth-first search."""
+    """Compare the counts that the functions ``which`` return with a breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)

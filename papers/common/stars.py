@@ -26,7 +26,7 @@ def symbols(network: CachedTopology) -> Perms:
 
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
-    """Return the lexicographic ranks of labels, given as rows of symbols, int32 ``[rows]``."""
+    """Return the lexicographic ranks of labels of S_n (rows of n symbols), int32 ``[rows]``."""
     # Read as numbers in base n+1, labels ascend in rank order, so a binary search finds ranks.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
@@ -126,9 +126,9 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
     In a necklace whose nodes do not start with 1, the generator is the node with symbol 1 in
-    position 2. In other necklaces, generators are the nodes whose cycle, written from symbol 2 on,
-    is lexicographically smallest. The necklace of the identity 12..n has no generator, because
-    symbol 2 is in no cycle of 12..n.
+    position 2. In other necklaces, generators are the nodes in which 2 is not at its own position,
+    and whose cycle, written from symbol 2 on, is lexicographically smallest. The necklace of the
+    identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()
@@ -167,7 +167,7 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return, for each tree node, the root's child whose subtree contains it, int32 ``[nodes]``.
+    """Return, for each node, the root's child whose subtree contains the node, int32 ``[nodes]``.
 
     Args:
         parent: rank of each node's parent; -1 for a node outside the tree.

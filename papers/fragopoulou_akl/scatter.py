@@ -128,7 +128,7 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)
         subtree = root_ports(forest)[0, nodes]
         level = forest.levels()[0, nodes]
-        # The random key is the least significant: it orders nodes of equal subtree and level.
+        # The random key is the least significant: it orders nodes on one level of one subtree.
         order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
         departure = np.empty(len(nodes), dtype=np.int64)
         first = np.searchsorted(subtree[order], subtree[order])

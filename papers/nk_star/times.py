@@ -299,7 +299,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """
     schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
-    units = Execution(schedule, simulation).units_per_message
+    units = schedule.message_units
     counts = _unit_counts(schedule, simulation.steps)
     loads = common.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)

@@ -28,6 +28,7 @@ def test_each_claim_is_verified_once_per_requested_size_to_which_it_applies() ->
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"TS.L5 is not about S4,2"):
         verify.plan_pairs(both, sizes=["S3", "S4,2"])
+    assert verify.plan_pairs([], sizes=["S3"]) == ()
 
 
 def test_a_claim_applies_to_other_sizes_of_its_family_unless_it_lists_its_sizes() -> None:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from starcast_papers.common import lower_bound_counts
 
-from starcast import network, topology
+from starcast import network, schedule, topology
 from starcast.claims import catalogue, registry
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
 from starcast.claims.catalogue import Claim, Paper
@@ -191,7 +192,25 @@ def test_a_port_without_a_link_does_not_count_as_a_neighbour() -> None:
 def test_switches_do_not_count_in_the_number_of_units_per_message() -> None:
     check = ClaimCheck(topology("FT4"), ObjectCache())
     execution = registry.execute(check, "allgather", "greedy")
-    assert (execution.units_per_message, execution.share) == (1, execution.steps)
+    assert execution.share == execution.steps
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm", "share"),
+    [("alltoall", "exact", 21), ("reduce", "greedy", 4), ("allreduce", "greedy", 8)],
+)
+def test_the_share_of_an_execution_counts_the_units_of_one_message(
+    collective: str, algorithm: str, share: int
+) -> None:
+    check = ClaimCheck(topology("S4"), ObjectCache())
+    assert registry.execute(check, collective, algorithm).share == share
+
+
+def test_the_used_links_of_a_schedule_are_listed_by_port_on_every_topology() -> None:
+    binomial = schedule("Q3", "broadcast", "binomial")
+    used = registry.used_links(binomial)
+    sends = {*zip(binomial.sender.tolist(), binomial.port.tolist(), strict=True)}
+    assert {(node, slot + 1) for node, slot in np.argwhere(used).tolist()} == sends
 
 
 def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:

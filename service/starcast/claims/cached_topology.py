@@ -26,7 +26,7 @@ Object = TypeVar("Object")
 Cached = TypeVar("Cached", bound="CachedTopology")
 P = ParamSpec("P")
 
-_ALL_ROOTS = 24  # size of S4; in topologies of at most this size, every node is a sample root
+_ALL_ROOTS = 24  # nodes of S4; if a topology has no more nodes, every node is a sample root
 _SEED = 1997
 
 
@@ -147,9 +147,9 @@ class CachedTopology:
 
     @property
     def links(self) -> tuple[NDArray[np.integer], Ranks]:
-        """The ranks of the tails and the heads of all directed links.
+        """The ranks of the tails ``[nodes, 1]`` and heads ``[nodes, ports]`` of all directed links.
 
-        By NumPy broadcasting, both arrays have the shape ``[nodes, ports]``.
+        Across a port without a link, the head is the tail.
         """
         return self.ranks[:, None], self.neighbours.T
 

@@ -230,7 +230,11 @@ class _Library:
 
 
 def papers() -> dict[str, Paper]:
-    """Return the papers by key: those of built-in packs first, then those of loaded packs."""
+    """Return the papers by key: those of built-in packs first, then those of loaded packs.
+
+    Raises:
+        InputError: a pack that the user named is invalid; the message names the file and the line.
+    """
     return _load(packs.loaded(), with_checks=False).papers
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import mpmath
 
-#: An exact number (int or Fraction), or an mpmath float of high precision.
+#: An exact number (int or Fraction), or an mpmath float.
 Number = Any
 #: A formula of a paper, as a function of n, or of counts such as a network's numbers of nodes and
 #: links. Further arguments can be quantities such as the number M of messages.
@@ -25,7 +25,7 @@ ClosedForm = Callable[..., Number]
 #: are too small to change exponents that are rounded to multiples of one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
-#: Factorials, sums and counts are exact up to this n; for larger n they have 120 digits.
+#: Factorials, sums and counts are exact up to this n; for larger n they are mpmath floats.
 EXACT = 60
 
 
@@ -56,36 +56,36 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
 
 
 def factorial(n: int) -> Number:
-    """Return n!, exact up to 60!."""
+    """Return n!, exact up to 60!, otherwise as an mpmath float."""
     return exact_factorial(n) if n <= EXACT else _huge_factorial(n)
 
 
 def harmonic(n: int) -> Number:
-    """Return H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
+    """Return H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60, otherwise as an mpmath float."""
     if n > EXACT:
         return mpmath.harmonic(n)
     return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
 
 
 def log2(value: Number) -> Number:
-    """Return the logarithm to base 2, a float of high precision."""
+    """Return the logarithm to base 2 as an mpmath float, even if the logarithm is an integer."""
     return mpmath.log(_float(value), 2)
 
 
 def sqrt(value: Number) -> Number:
-    """Return the square root as a float of high precision, even if the root is rational."""
+    """Return the square root as an mpmath float, even if the root is rational."""
     return mpmath.sqrt(_float(value))
 
 
 def divide(value: Number, by: Number) -> Number:
-    """Return a quotient, exact for integers and fractions."""
+    """Return a quotient: a Fraction for integers and fractions, otherwise an mpmath float."""
     if isinstance(value, int | Fraction) and isinstance(by, int | Fraction):
         return Fraction(value) / Fraction(by)
     return _float(value) / _float(by)
 
 
 def ceil(value: Number) -> Number:
-    """Return the ceiling. A huge value is returned unchanged: its fractional part is unknown."""
+    """Return the ceiling. A huge float is returned unchanged: its fractional part is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
     return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
@@ -97,7 +97,10 @@ def greatest(values: Iterable[Number]) -> Number:
 
 
 def format_number(value: Number) -> str:
-    """Return a number as text: exact for denominators below 1000, else 4 significant digits."""
+    """Return a number as text: exact for integers and for fractions with denominators below 1000.
+
+    Other numbers are rounded to 4 significant digits.
+    """
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")

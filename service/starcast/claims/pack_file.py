@@ -253,7 +253,8 @@ def _error(
 def _find_line(text: str, place: Sequence[str | int]) -> int:
     """Return the line number of a key in ``claims.toml``.
 
-    If the key is missing, the result is the line number of the table that should contain it.
+    If the key is missing, the result is the line number of the table that should contain the key,
+    or 1 if there is no such table.
     """
     table, *inner = map(str, [*place, "", ""])
     index = int(inner.pop(0)) if inner[0].isdecimal() else 0
@@ -261,7 +262,7 @@ def _find_line(text: str, place: Sequence[str | int]) -> int:
     starts = [
         number
         for number, line in enumerate(lines, start=1)
-        if re.match(rf"\s*(\[+\s*)?{re.escape(table)}\b", line)
+        if re.match(rf"\s*(\[+\s*{re.escape(table)}\s*\]|{re.escape(table)}\s*=)", line)
     ]
     if not table or len(starts) <= index:
         return 1

@@ -190,10 +190,9 @@ def _two_checks(claim_id: str, origin: Origin) -> InputError:
 
 # Providers of prepared objects for checks
 #
-# A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
-# execution in broadcasts(check)``. A provider yields objects on the topology of a `ClaimCheck`.
-# Sample roots come from `CachedTopology.roots`: all nodes of a small topology, otherwise a few
-# nodes.
+# A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for forest
+# in provider(check)``. A provider yields objects on the topology of a `ClaimCheck`. Sample roots
+# come from `CachedTopology.roots`: all nodes of a small topology, otherwise a few nodes.
 
 
 #: One or several values of an argument, or a function of n that returns them.
@@ -231,16 +230,9 @@ class Execution(NamedTuple):
         return {"M": self.messages, "of": self.schedule}
 
     @property
-    def units_per_message(self) -> int:
-        """The number of units into which each source's message is divided."""
-        schedule = self.schedule
-        has_one_source = schedule.collective == "broadcast" or schedule.symmetric
-        return schedule.units // (1 if has_one_source else schedule.topology.endpoints)
-
-    @property
     def share(self) -> Fraction:
-        """The sum over all steps of the size of the largest packet; a message has size 1."""
-        return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
+        """The sum over all steps of the size of the largest packet, for a message of size 1."""
+        return Fraction(int(self.simulation.packet_sizes.sum()), self.schedule.message_units)
 
     def argument(self, name: str) -> int:
         """Return the value of a numeric argument of the algorithm, such as ``segments``."""
@@ -339,6 +331,7 @@ def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
 
 def used_links(schedule: Schedule) -> NDArray[np.bool_]:
     """Return whether a schedule uses each directed link, bool ``[nodes, ports]``."""
-    used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
-    used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
+    ports = schedule.topology.ports
+    used = np.zeros((schedule.topology.nodes, len(ports)), dtype=bool)
+    used[schedule.sender, np.searchsorted(ports, schedule.port)] = True
     return used

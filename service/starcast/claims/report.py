@@ -117,7 +117,7 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
     """Return the number of claims with each verdict, by paper and verdict.
 
-    A conjunction counts as one claim.
+    A conjunction counts as one claim. Papers without a claim in the list are omitted.
     """
     counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
@@ -233,7 +233,7 @@ def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> It
 
 
 def _escaped(text: str) -> str:
-    """Escape text for a Markdown table, so that an asterisk is not read as emphasis."""
+    """Escape special characters for a Markdown table, and mark up subscripts and exponents."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
     return typeset(escaped.replace(" * ", " \\* "))
 

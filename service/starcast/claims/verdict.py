@@ -20,10 +20,10 @@ class Verdict:
     Attributes:
         claim: id of the claim.
         verdict: ``holds``, ``holds as a bound``, ``fails`` or ``not checkable``.
-        sizes: specs on which the claim was verified.
+        sizes: specs on which the claim was verified, without those outside its scope.
         counterexample: the smallest counterexample, if the claim fails; otherwise None.
         detail: the evidence in sentences.
-        evidence: the evidence at each size.
+        evidence: the evidence at each size, also outside the scope of the claim.
         parts: verdicts on the parts of a conjunction; empty for any other claim.
         of: id of the forest or schedule of the counterexample; empty if there is none.
     """
@@ -47,8 +47,8 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
     """Return the verdict that follows from findings.
 
     If there is a counterexample, the claim fails. If nothing was compared, or if the papers do not
-    contain the subject of the claim, the claim is not checkable. If an inequality or an order of
-    growth is met, the claim holds as a bound. Otherwise the claim holds.
+    contain the subject of the claim, the claim is not checkable. If a finding is about an
+    inequality or an order of growth, the claim holds as a bound. Otherwise the claim holds.
     """
     recorded = list(findings)
     if any(finding.counterexample is not None for finding in recorded):

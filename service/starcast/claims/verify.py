@@ -130,8 +130,8 @@ def requested_sizes(
 def applies_to(claim: Claim, spec: str) -> bool:
     """Return whether a claim is about a topology.
 
-    A claim is about the sizes that it lists. If its levels list different sizes, it is also about
-    all topologies of the same family that are larger than the listed ones.
+    A claim is about the sizes of its levels. If its levels have different sizes, the claim is also
+    about all larger topologies of the same family.
 
     Raises:
         InputError: the spec does not name a topology.
@@ -218,7 +218,7 @@ def plan_pairs(
     else:
         specs = sort_sizes(sizes)
         for spec in specs:
-            if not any(applies_to(claim, spec) for claim in single):
+            if single and not any(applies_to(claim, spec) for claim in single):
                 # No claim is about this size. The call raises an error with a hint; otherwise the
                 # size would be omitted silently.
                 requested_sizes(single[0], level, [spec])
@@ -315,6 +315,9 @@ def verify_claims(
 
     Returns:
         The verdicts, as `judge_claims` returns them.
+
+    Raises:
+        InputError, LimitError, StarcastError: as described for `plan_pairs` and `run_tasks`.
 
     Example:
         >>> from starcast.claims import select_claims
