@@ -1,4 +1,4 @@
-"""Compute the tables of allreduce.md from the example experiment and from further vectors."""
+"""Compute the tables of allreduce.md from the example experiment and further vector lengths."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent / "allreduce.md"
 TOPOLOGIES = ("S5", "S6", "Q7", "Q10")
 CLOSED_FORM = "closed form"
 CLOCKS = (*EXECUTION_MODELS, CLOSED_FORM)
-#: Identifies a time: an algorithm or "bound", an execution model or `CLOSED_FORM`, and the vector
+#: Key of a time: the algorithm or "bound", the execution model or `CLOSED_FORM`, and the vector
 #: length in bytes.
 Question = tuple[str, str, int]
 
@@ -92,9 +92,10 @@ def lengths(topology: str) -> list[int]:
 
 
 def sizes() -> Iterator[str]:
-    """Yield the lines of a table with the time of each algorithm for each vector length.
+    """Yield the lines of a table with the times of each algorithm, and lower bounds, by length.
 
-    A cell contains the synchronous and the asynchronous time, or one number if they are equal.
+    A cell contains the synchronous and the asynchronous time, each rounded to an integer, or one
+    number if the rounded times are equal.
     """
     shipped = lengths(TOPOLOGIES[0])
     yield from head("topology", "algorithm", *(f"{_thousands(length)} B" for length in shipped))
@@ -150,7 +151,7 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
 
 
 def gain(topology: str, slow: str, fast: str, clock: str, length: int) -> Fraction:
-    """Return the time of the algorithm `slow` minus the time of the algorithm `fast`."""
+    """Return the time of the algorithm `slow` minus that of `fast`, for a vector length."""
     return time_of(topology, slow, clock, length) - time_of(topology, fast, clock, length)
 
 

@@ -1,7 +1,7 @@
 """Compute the tables of exact-alltoall.md, about the alltoall algorithm `exact` on star graphs.
 
-The tables have numbers from the proof and the construction, and two complete schedules. The rest of
-the page is written by hand.
+The tables contain the numbers of the proof and the construction, and two complete schedules. The
+rest of the page is written by hand.
 """
 
 from collections import Counter
@@ -29,10 +29,12 @@ class Figures(NamedTuple):
     Attributes:
         total: t_n, the sum of all distances from a node.
         short: the number of nodes in short necklaces.
-        hops: M L, the number of links that the messages to these nodes cross (L if M = 1).
+        hops: M L, the number of hops of the messages to these nodes, where L is this number for
+            M = 1.
         share: ceil(M L/(n-1)), the hops per dimension if they are divided evenly.
         opening_steps: T_s, the number of steps that the messages to these nodes take.
-        early: a = T_s - ceil(M L/(n-1)), the number of groups whose first hops take place early.
+        early: a = T_s - ceil(M L/(n-1)), the number of groups whose first hops are in the steps
+            1..T_s; a group consists of one message to each node of a full necklace.
         full: F, the number of full necklaces.
         steps: the number of steps of the schedule.
         bound: ceil(M t_n/(n-1)), a lower bound on the number of steps.
@@ -149,7 +151,7 @@ def cells(n: int) -> Iterator[str]:
 
 
 def loads() -> Iterator[str]:
-    """Yield the lines of a table that shows the dimensions on paths to short necklaces of S_4."""
+    """Yield the lines of a table of the paths from 1234 to the nodes of short necklaces of S_4."""
     opening = plan_opening(4, 1)
     crossed = Counter(dimension for word in opening.words for dimension in word.dimensions)
     labels = topology("S4").labels(np.array([word.node for word in opening.words]))

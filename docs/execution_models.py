@@ -34,8 +34,9 @@ def page() -> str:
 def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tuple[int, int] | None:
     """Return the synchronous and the asynchronous time of an algorithm on S_n.
 
-    The result is None if the schedule has more than `MAX_ROWS` rows, or if the algorithm is not
-    defined on S_n. The argument ``pieces`` is the number of segments or messages.
+    Units have 64 bytes, T_s is 100 and T_c is 1. The result is None if the schedule has more than
+    `MAX_ROWS` rows, or if the algorithm is not defined on S_n. The argument ``pieces`` is the
+    number of segments or messages; algorithms with neither argument ignore it.
     """
     spec = f"S{n}"
     algorithm = _find(n, collective, name)

@@ -210,7 +210,7 @@ algorithms have these arguments:
 * *segments* is the number of pieces into which each tree's share of the message is split;
 * *messages* is M, the number of unit messages per source or destination;
 * *copies* is the number of edge-disjoint trees that carry each message;
-* *base* is the construction that `dimension-change` and `forest` start from;
+* *base* is the construction whose trees `dimension-change` and `forest` use;
 * *seed* selects one of the schedules that a greedy algorithm can build.
 
 `greedy` schedules exist on every topology, for all collectives: in each step, as many links as

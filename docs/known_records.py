@@ -86,9 +86,9 @@ the proof.
 ## What is kept
 
 `starcast search` and `starcast records merge` verify the records that they read and the records
-that they write, since a file in the folder may come from anywhere. Meanwhile, they hold a lock on
-the folder. "Better" is a partial order. If one record has the better value and another the better
-bound, the result has both, in folders and in PostgreSQL.
+that they write, since a file in the folder may come from anywhere. During this time, they hold a
+lock on the folder. "Better" is a partial order: if one record has the better value and another the
+better bound, the result has both, in folders and in PostgreSQL.
 
 * A value counts if the witness attains the value; a bound counts if it follows from theory or
   inequalities, or if the command regenerated its proof. Proofs of the records that come with
@@ -114,12 +114,13 @@ too. No package registry offers cake_lpr, but it can be built from its repositor
 checkers. The tests regenerate all proofs of up to 500 kB.
 """
 
-#: Explanation below the table of proofs.
+#: Explanation of the columns on the pages of the problems, placed below the table of proofs.
 _PAPERS = """
-*Published* is the best published value that we know, with the key of its paper in `references.bib`;
-[published values](#published-values) states how much of each paper was read. *Found by* names the
-paper if the record is not better than the published value, otherwise the search. The seconds were
-measured on one busy machine with two cores; for a proof, they include producing and checking it.
+On the pages of the problems, *published* is the best published value that we know, with the key of
+its paper in `references.bib`; [published values](#published-values) states how much of each paper
+was read. *Found by* names the paper if the record equals the published value, otherwise the search.
+The seconds were measured on one busy machine with two cores; the seconds of a proof include the
+time to produce and to check the proof.
 """
 
 #: Remarks on the records of a problem, by the problem's name.
@@ -137,10 +138,10 @@ rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29 MB, are no
 n, with the evidence for it.
 
 A local search finds these broadcasts, the one on S_9 within seconds. All but the last few rounds
-are maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks
-the message takes the cheapest place: a neighbour, and a round in which this neighbour sends to the
-node. Nodes whose places conflict with this place lose theirs, and then lack the message themselves
-(`starcast.search.local_search`).
+are maximum matchings between informed and uninformed nodes. In the last rounds, the search assigns
+a place to each node that lacks the message: a neighbour, and a round in which this neighbour sends
+to the node. The search prefers places that conflict with the places of few other nodes; these nodes
+then need new places (`starcast.search.local_search`).
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of arbitrary
@@ -408,12 +409,12 @@ def _reason(record: Record) -> str:
     if record.proof is None:
         return record.reason
     if record.proof.format == "second solver":
-        return f"{record.reason}: not checked, by the word of {record.proof.checker}"
+        return f"{record.reason}: not checked; {record.proof.checker} agrees"
     return f"{record.reason}: {record.proof.format} proof of {_kilobytes(record.proof)} kB"
 
 
 def _finder(record: Record, published: Published | None) -> str:
-    """Return the key of the paper that published the record's value, else how starcast found it."""
+    """Return the key of the paper that published the record's value, else starcast's method."""
     if published is not None and published.value == record.value:
         return published.source
     found = [attempt.method for attempt in record.tried if attempt.value == record.value]

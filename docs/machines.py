@@ -79,7 +79,7 @@ def machine(name: str) -> tuple[Topology, Machine]:
 
 @cache
 def lines(name: str, collective: Collective, algorithm: str) -> list[Line]:
-    """Return the time of an algorithm on a machine, for each number of pieces.
+    """Return the time of an algorithm on a machine, for each number of pieces in `PIECES`.
 
     The list is empty if starcast cannot build the schedules on this machine.
     """
@@ -112,7 +112,7 @@ def _line(built: Schedule, costs: Machine) -> Line:
 
 
 def time_of(name: str, collective: Collective, algorithm: str, size: int) -> Fraction:
-    """Return the time of an algorithm with the fastest of the numbers in `PIECES`."""
+    """Return the shortest time of an algorithm in microseconds, over all numbers in `PIECES`."""
     return min(line.at(size) for line in lines(name, collective, algorithm))
 
 
@@ -160,9 +160,9 @@ def crossovers() -> Iterator[str]:
 def _crossover(name: str, slow: str, fast: str) -> str:
     """Return, as text, the vector size from which the algorithm `fast` is not slower than `slow`.
 
-    The sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is slower for none
-    of them. Otherwise the crossover is found by bisection, between the largest of these sizes for
-    which `fast` is slower and twice this size.
+    The times for the sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is
+    slower for none of these sizes. Otherwise the crossover is found by bisection, between the
+    largest of these sizes for which `fast` is slower and twice this size.
     """
 
     def is_faster(size: int) -> bool:

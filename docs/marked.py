@@ -15,7 +15,7 @@ def fill_tables(page: Path, module: str, tables: Mapping[str, Callable[[], Itera
 
     Args:
         page: the Markdown file.
-        module: the name of the file that computes the tables, which the marks contain.
+        module: the name of the Python file that computes the tables; the marks contain this name.
         tables: functions that return the lines of each table, by the table's name.
 
     Raises:

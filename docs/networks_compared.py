@@ -155,7 +155,7 @@ def _cells(spec: str, collective: str, length: int) -> tuple[str, str, str]:
 
 
 def name_of(point: Point) -> str:
-    """Return the algorithm of a run as Markdown, with the number of parts of each message."""
+    """Return the algorithm of a run as Markdown, with the number of parts of each split message."""
     argument = point.catalogue_entry.split_argument
     count = point.messages if argument == "messages" else point.segments
     suffix = f", {count} {argument}" if argument is not None and count > 1 else ""

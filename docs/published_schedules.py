@@ -77,7 +77,8 @@ class Verdict(NamedTuple):
         network: the topology.
         verdict: ``right``, ``wrong: ...`` or ``not read: ...``, with the reason.
         steps: the number of steps; None for a schedule that is not right.
-        ratios: for each size of `MESSAGES`, the time divided by its lower bound.
+        ratios: for each size in `MESSAGES`, the time divided by its lower bound; empty for a
+            schedule that is not right.
     """
 
     collective: str

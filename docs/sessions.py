@@ -54,7 +54,7 @@ class Block(NamedTuple):
 
 
 class SessionError(Exception):
-    """The commands of a page do not behave as the page says."""
+    """The commands of a page behave differently from what the page states."""
 
 
 def read_blocks(page: str) -> list[Block]:
@@ -254,8 +254,8 @@ def reader_environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": path,
         "PIP_CACHE_DIR": pip.stdout.strip(),
-        # pip shall not compile all modules of numpy and SciPy, because Python compiles the modules
-        # that it imports. The value is inverted by pip, so 0 means that pip does not compile.
+        # pip need not compile all modules of numpy and SciPy, because Python compiles the modules
+        # that it imports. pip inverts the value of this variable, so 0 switches compilation off.
         "PIP_NO_COMPILE": "0",
         "STARCAST_CACHE": str(Settings.load().cache),
     }

@@ -8,7 +8,8 @@
 * a test or case marked ``slow`` does not run;
 * property tests try fewer examples, and numba's kernels are interpreted.
 
-A test that is named on the command line (``tests/unit/test_x.py::test_y``) runs all its cases.
+If a test is named on the command line (``tests/unit/test_x.py::test_y``), all its cases run, and
+also those marked ``slow``.
 """
 
 import gc
@@ -36,7 +37,7 @@ pytest_plugins = [
     "support.markers",
 ]
 
-# Tests import modules of the papers as `starcast_papers`, which is not on the import path.
+# Make the paper modules importable as `starcast_papers`, which is not on the import path.
 packs.shipped()
 
 #: Hypothesis's time limit per example is off, since the machine can be slow.
@@ -84,7 +85,7 @@ def _runs_whole(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
-    """Reduce each parametrised test to two cases, before pytest creates its items."""
+    """Reduce each parametrised test to two cases, before pytest creates an item for each case."""
     yield
     if _runs_whole(metafunc.config) or metafunc.definition.get_closest_marker("whole"):
         return

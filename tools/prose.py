@@ -132,7 +132,7 @@ def page_texts(source: str) -> Iterator[Text]:
 
 
 def header_texts(source: str) -> Iterator[Text]:
-    """Yield the comment lines of a Cypher file."""
+    """Yield each comment line of a Cypher file that has three words or more."""
     for number, line in enumerate(source.splitlines(), start=1):
         if line.startswith("//") and len(WORD.findall(line)) >= 3:
             yield Text(number, "header", re.sub(r"^//\s*", "", line))

@@ -60,9 +60,9 @@ def built(kind: str) -> Path:
 
 
 def build_twice() -> str:
-    """Build the release from the checkout and from a copy of it, and check that both are equal.
+    """Build the release from the checkout and from a copy, and check that both results are equal.
 
-    The copy contains only the files that Git tracks.
+    The copy contains only the files of the checkout that Git tracks.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy, other = Path(folder, "copy"), Path(folder, "dist")

@@ -31,7 +31,7 @@ class Entry:
         kind: the kind of the action, such as ``kill``.
         description: the command and the fault applied to it, or the number of inputs.
         results: number of occurrences of each result, such as ``exit 0``.
-        problems: violated invariants, one sentence each; empty if all hold.
+        problems: at most 20 violated invariants, one sentence each; empty if all hold.
         seconds: duration.
     """
 
@@ -45,7 +45,7 @@ class Entry:
 
 
 def summarize(entries: Iterable[Entry]) -> list[str]:
-    """Return a Markdown table with actions, results and problems of each kind."""
+    """Return the lines of a Markdown table, with one row for each kind of action."""
     lines = ["| kind | tried | results | problems | seconds |", "|---|---|---|---|---|"]
     kind_of = attrgetter("kind")
     for kind, each in groupby(sorted(entries, key=kind_of), kind_of):

@@ -67,7 +67,7 @@ def change(draw: Random, *, embedded: bool = False) -> tuple[str, ...]:
 
 
 def read(draw: Random) -> tuple[str, ...]:
-    """Return a command that reads the stores."""
+    """Return a command that does not change artifacts or experiments."""
     return draw.choice((*_FROM_BOTH, *_FROM_POSTGRES))
 
 

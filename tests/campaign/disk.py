@@ -28,7 +28,7 @@ _SETTLED = {0, 2, 3, 7}
 def full_output(servers: Servers, draw: Random) -> Outcome:
     """Let a command write its output to a disk that may be too small.
 
-    Afterwards the output file must be complete or unchanged. If root runs the
+    A command that fails must leave the old file unchanged and no new file. If root runs the
     campaign, the disk is a small in-memory file system; otherwise the file size is limited.
     """
     words = draw.choice(_OUTPUTS)
@@ -60,7 +60,7 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
 
 @contextmanager
 def memory_disk(folder: Path, size: str) -> Iterator[bool]:
-    """Mount an in-memory file system if root runs the campaign; yield whether it was mounted."""
+    """If root runs the campaign, mount an in-memory file system; yield whether it was mounted."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(folder)]
     is_mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:
@@ -102,7 +102,7 @@ def full_home(servers: Servers, draw: Random) -> Outcome:
     finally:
         ballast.unlink()
     problems = find_problems(done)
-    # A database that could not write does not work again until it is restarted.
+    # A database that could not write to its disk works again only after a restart.
     servers.run("down")
     servers = servers.recovered()
     problems += servers.check_recovery(baseline, [words])

@@ -20,11 +20,11 @@ import psutil
 from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers, finish
 
-#: Timeout in seconds for every request, suitable for a machine under load.
+#: Seconds to wait for each part of a response, and for the shutdown, on a machine under load.
 DEADLINE = 120
-#: Limit for the resident memory of the server and of each of its workers.
+#: Maximum peak memory of the server, and of each of its workers, in kB.
 MAX_KILOBYTES = 600_000_000 // 1024
-#: The HTTP statuses that an attack may cause, by starcast or uvicorn. Status 500 is a defect.
+#: HTTP statuses of starcast and uvicorn that are permitted during an attack. Status 500 is not.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 414, 422, 503})
 _PAGE = "/explore/S4"
 _HEAVY = (
@@ -183,7 +183,7 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 
 
 def _check_memory(pid: int) -> list[str]:
-    """Return a problem for the process and each descendant whose peak memory exceeds the limit."""
+    """Return a problem for the process and each descendant if it has used too much memory."""
     problems = []
     for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
         with suppress(OSError):  # the process may have ended

@@ -22,7 +22,7 @@ from starcast.topologies import topology
 
 #: Problems in which a smaller value is better.
 _LEAST = {"bisection-width", "congestion-trees", "edge-disjoint-trees", "one-port-broadcast"}
-#: Extreme numbers: large integers whose squares or products can overflow, -1 and 0.
+#: Extreme numbers: integers whose squares or products can overflow 64 bits, -1 and 0.
 _HUGE = (3_037_000_500, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -1, 0)
 _DEADLINE = 300
 Arrays = dict[str, NDArray[Any]]
@@ -46,7 +46,7 @@ class RecordFile:
             self.arrays: Arrays = dict(arrays)
 
     def write(self) -> Path:
-        """Write the witness, and a record with the name and checksum of this file.
+        """Write the witness file, and the record with the name and checksum of the witness file.
 
         Return the path of the record.
         """
@@ -77,7 +77,7 @@ def improve_value(folder: Path, draw: Random) -> Path:
 
 
 def exchange_witness(folder: Path, draw: Random) -> Path:
-    """Replace the witness by the witness of a record on another topology, of any problem."""
+    """Replace the witness by that of a record on another topology, which may be of any problem."""
     record = choose_record(folder, draw)
     other = choose_record(folder, draw)
     while other.fields["topology"] == record.fields["topology"]:
@@ -99,7 +99,7 @@ def delay_broadcast(folder: Path, draw: Random) -> Path:
 
 
 def _claim_proof(draw: Random) -> dict[str, Any]:
-    """Return the fields that describe a proof in a record, for a proof that does not exist."""
+    """Return the field ``proof`` of a record; it describes a proof that does not exist."""
     digest = f"{draw.getrandbits(256):064x}"
     return {
         "statement": "no broadcast takes fewer rounds",

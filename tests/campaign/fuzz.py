@@ -131,7 +131,7 @@ _PLAN = schedule("S3", "broadcast", "greedy")
 
 
 def _exchanging_gpu(rank: int) -> dict[str, object]:
-    """Return a GPU of an MSCCL++ plan that exchanges a chunk with another GPU."""
+    """Return GPU 0 or 1 of an MSCCL++ plan in which the two GPUs exchange a chunk."""
     peer = 1 - rank
     own = [{"type": "i", "index": rank, "size": 1}], [{"type": "o", "index": rank, "size": 1}]
     other = [{"type": "i", "index": peer, "size": 1}], [{"buffer_id": 0, "index": rank, "size": 1}]

@@ -1,4 +1,4 @@
-"""Fuzzed files of kinds that users exchange: experiments, shards, records, backups, arrays."""
+"""Fuzzed files of kinds that users exchange: experiments, shards, records, backups, forests."""
 
 import copy
 import gzip
@@ -74,7 +74,7 @@ def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
 
     Args:
         draw: random generator that determines the changes.
-        value: the value.
+        value: the original value, which is not changed.
         part: a key; in three of four cases, only the value of this key is changed.
     """
     value = copy.deepcopy(value)
@@ -84,7 +84,7 @@ def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
 
 
 def _change_once(draw: Random, value: Any) -> str:
-    """Change a random element at a random depth of a value, and return a description."""
+    """Change a random element of a value, at a random depth; return a description of the change."""
     path = []
     while True:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
@@ -116,7 +116,7 @@ def _change_once(draw: Random, value: Any) -> str:
 
 
 def change_bytes(draw: Random, content: bytes) -> bytes:
-    """Return the bytes with one to four changes, and sometimes truncated."""
+    """Return the bytes with up to four of them replaced, and sometimes without their end."""
     changed = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         changed[draw.randrange(len(changed))] = draw.randrange(256)
@@ -191,7 +191,7 @@ def _small_records() -> list[Record]:
 def record_file(draw: Random, folder: Path) -> Case:
     """Write a record with changed fields or a changed witness, and return its `Case`.
 
-    The SHA-256 is that of the changed witness, unless it has been changed as well.
+    The record has the SHA-256 of the changed witness, unless this field is changed too.
     """
     record = draw.choice(_small_records())
     arrays = dict(record.witness)

@@ -195,7 +195,7 @@ _DECLARATIONS: dict[
 
 
 def declaration(draw: Random, _: Path) -> Case:
-    """Return a description of a plug-in entry, and a function that declares and uses it."""
+    """Return a description of a random plug-in, and a function that declares and uses it."""
     kind = draw.choice(list(_DECLARATIONS))
     decorator, right, draw_result, use = _DECLARATIONS[kind]
     names = [_mostly(draw, "broadcast")] if kind == "algorithm" else []

@@ -54,8 +54,8 @@ def kill(servers: Servers, draw: Random) -> Outcome:
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
     """Wait until a command has used the given number of seconds of CPU time.
 
-    If ``for_worker`` is true, wait until the command has started a worker. In both cases, return at
-    once when the command has ended.
+    If ``for_worker`` is true, wait until the command has started a worker instead. In both cases,
+    also return when the command has ended, or after ``DEADLINE`` seconds.
     """
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end and process.poll() is None:
@@ -67,7 +67,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
-    """Send a signal to the command, or kill a worker; return the signal if one was sent."""
+    """Send a signal to the command, or kill a worker; return the signals sent to the command."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way in _SIGNALS:
             send, number = _SIGNALS[way]
@@ -79,9 +79,9 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _without_start(done: Done) -> Done:
-    """Return a command, with an empty stderr if Python was interrupted during an import.
+    """Return the command, but without its stderr if Ctrl-C interrupted an import.
 
-    In this case, a traceback is not a problem.
+    Python then prints a traceback, which starcast cannot prevent.
     """
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done

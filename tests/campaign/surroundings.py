@@ -45,7 +45,7 @@ _COMMANDS = (
     "forest drop S4:none:1234", "claims report", "records list", "topology export S3 --to dot",
 )  # fmt: skip
 
-#: Settings of a session or a role, and their values.
+#: PostgreSQL settings of a role, and the values to try.
 _SESSION = {
     "client_encoding": ("LATIN1", "SQL_ASCII", "UTF8", "EUC_JP"),
     "datestyle": ("German", "'SQL, DMY'", "Postgres"),

@@ -19,7 +19,7 @@ from oracles.star_graph import nodes
 
 Place = Mapping[str, bool | int | str]
 Value = Fraction | int | str
-#: For each comparison in order: a counterexample, or None if the claim holds.
+#: For each comparison in order: a counterexample, or None if the claim holds there.
 Comparisons = Iterator[Place | None]
 Function = TypeVar("Function", bound=Callable[..., Comparisons])
 

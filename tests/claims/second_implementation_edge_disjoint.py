@@ -30,7 +30,7 @@ def depth(trees: Iterable[Tree], n: int) -> int:
 
 
 def is_forest(trees: Sequence[Tree], n: int) -> bool:
-    """Return whether the trees span S_n, start with different links, and are edge-disjoint."""
+    """Return whether the trees span S_n, start over dimensions 2..n in turn, and share no link."""
     root = identity(n)
     at_root = [{child for child, parent in tree.items() if parent == root} for tree in trees]
     return (
@@ -139,7 +139,7 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether all healthy nodes get all messages, whichever ``faulty`` parts fail.
+    """Return whether all healthy nodes get all messages if any ``faulty`` parts of S_n fail.
 
     ``tree_messages`` lists the messages that each tree carries. The source is always healthy.
     """

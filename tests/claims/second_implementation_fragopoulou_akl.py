@@ -83,7 +83,7 @@ def smaller_cluster(n: int) -> Comparisons:
 
 @reimplements("FA.T8.3")
 def number_of_parent(n: int) -> Comparisons:
-    """Find a node whose number exceeds its parent's number by less than n-1."""
+    """Find a node at distance 2 or more whose number exceeds its parent's by less than n-1."""
     tree, m, _ = mbst(n)
     for node in nodes(n):
         if distances(identity(n))[node] > 1:
@@ -121,7 +121,7 @@ def nodes_before_last(n: int) -> Comparisons:
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(n: int) -> Comparisons:
-    """Compare n-1 with the number of nodes that start with 1 and are at distance K-1.
+    """Compare the number of nodes that start with 1 and are at distance K-1 with n-1.
 
     K is the diameter.
     """

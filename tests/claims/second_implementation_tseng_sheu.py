@@ -60,7 +60,7 @@ def execute_algorithm_1(n: int, p: int, one_port: bool) -> int:
 
 @reimplements("TS.T1.time")
 def first_late(n: int, one_port: bool = False) -> Comparisons:
-    """Find m, T_s and T_c for which a broadcast with any number p of segments takes too long.
+    """Find m, T_s, T_c for which a broadcast is slower than stated, for any number p of segments.
 
     The counterexample also states the best p. Theorem 1 states the time on all-port nodes; the time
     on one-port nodes is n-1 times as long (Theorem 2).

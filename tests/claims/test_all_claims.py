@@ -48,7 +48,7 @@ def test_every_claim_has_a_verdict_with_an_explanation(verdicts: dict[str, Verdi
 
 
 def test_exactly_the_claims_that_fail_have_a_counterexample(verdicts: dict[str, Verdict]) -> None:
-    """Every counterexample has a query, with the command that ingests the topology it needs."""
+    """Every counterexample has a query, with the command that ingests the data it needs."""
     for verdict in verdicts.values():
         counterexample = verdict.counterexample
         assert (counterexample is not None) == (verdict.verdict == "fails"), verdict.claim

@@ -40,7 +40,7 @@ def test_pages_of_a_server_are_accessible_in_every_display_mode(
 ) -> None:
     page = window.pages[0] if window.pages else window.new_page()
     enter_mode(page, MODES[mode])
-    page.goto("about:blank")  # else a change of the fragment alone loads nothing
+    page.goto("about:blank")  # a change of the fragment alone would not load the page again
     page.goto(address + path)
     if "explore/S" in path:
         page.wait_for_selector("body[data-ready]")

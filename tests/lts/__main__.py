@@ -19,7 +19,7 @@ from starcast.support.errors import StarcastError
 from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-#: The tests that `tests/packs` has for queries; the others test how the graph store is written.
+#: The modules of `tests/packs` that test queries; the others test writing of the graph store.
 PACK_TESTS = [
     f"tests/packs/{name}.py" for name in ("test_packs", "test_packs_irregular", "test_plans")
 ]

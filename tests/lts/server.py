@@ -17,7 +17,7 @@ from starcast.embedded.programs import JarSet
 from starcast.support.errors import UnavailableError
 from starcast.support.settings import Settings
 
-#: ``python tools/lockfile.py VERSION tests/lts/jars.lock`` writes the lock file.
+#: For a new version, ``python tools/lockfile.py VERSION tests/lts/jars.lock`` writes the lock file.
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 

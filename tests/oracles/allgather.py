@@ -27,7 +27,7 @@ def algorithm_2(tree: Tree, n: int) -> set[Row]:
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
     """Return the rows of source x in an allgather on S_{n,k}.
 
-    Unit i travels down tree i, which is translated to x.
+    Unit (x, i) travels down tree i, which is translated to x.
     """
     q = nk_star.extension(x, n)
     return pipelined(
@@ -92,7 +92,7 @@ def mbst_copies(n: int, messages: int) -> set[Row]:
 def cycle(n: int, messages: int) -> set[Row]:
     """Return the rows of one source in the allgather along a Hamiltonian cycle (A4).
 
-    Each message crosses all links of the cycle but the last.
+    The messages follow one another, and each crosses all links of the cycle but the last.
     """
     types = cycle_types(n)[:-1]
     way = visited(identity(n), types)

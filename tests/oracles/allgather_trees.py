@@ -86,7 +86,7 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 
 
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
-    """Return f, the node at which the path of `ham_path` leaves a substar.
+    """Return f, the node at which the path of `ham_path` leaves the substar entered at ``cur``.
 
     The first symbol of f is ``following``. The other symbols in the inner positions ascend, except
     that the last two are swapped if f and cur would otherwise have the same parity.

@@ -27,7 +27,7 @@ def pancake(node: str) -> Iterator[str]:
 def burnt_pancake(node: str) -> Iterator[str]:
     """Yield the neighbours in the burnt pancake graph.
 
-    The order of the first 1, 2, .. symbols is reversed, and each of these symbols is turned over.
+    The first 1, 2, .. symbols are reversed, and each of them is turned over.
     """
     turned = str.maketrans("123456789abcdefghi", "abcdefghi123456789")
     for count in range(1, len(node) + 1):

@@ -49,7 +49,7 @@ def spt_parent(x: Node) -> Node | None:
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent of x in a subtree of SPG, or None for the root and for nodes outside it."""
+    """Return the parent of x in a subtree of SPG; None for the root and outside the subtree."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None

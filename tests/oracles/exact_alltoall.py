@@ -30,7 +30,7 @@ def fewest_steps(n: int, messages: int) -> int:
 def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     """Return the violations in the schedule of source 12..n.
 
-    Unit ``destination * messages + i`` is message i to the node with that rank.
+    Unit ``destination * messages + i`` is message i to the node of rank ``destination``.
     """
     all_nodes = nodes(n)
     travelled: dict[int, list[Row]] = defaultdict(list)
@@ -112,7 +112,7 @@ def primes_of(number: int) -> list[int]:
 
 
 def most_short_nodes(n: int) -> int:
-    """Return the upper bound on the number of nodes in X (see `short_nodes`).
+    """Return an upper bound on the number of nodes in X (see `short_nodes`).
 
     The bound is a sum over the prime divisors q of n-1. The term for q counts the permutations of
     2..n, except the identity, that commute with the rotation repeated (n-1)/q times.

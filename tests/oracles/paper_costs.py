@@ -219,7 +219,7 @@ def _along_trees(name: str, half: Form) -> Form:
     return both
 
 
-#: The cost function of every algorithm, according to its definition page.
+#: The cost functions of the algorithms that a definition page describes.
 PAGE: Forms = _with_reductions({
     ("allgather", "ring"): lambda net, asked: _units(
         Fraction(asked.share * net.others, 1 if asked.ports == "one" else 2),
@@ -310,7 +310,7 @@ def least_steps(net: Size, collective: str, asked: Asked) -> int:
     """Return the lower bound on the number of steps.
 
     The bound follows Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a
-    broadcast or reduce, the steps that the last message takes along its path are added.
+    broadcast or reduce, it includes the further steps that the last message takes on its path.
     """
     start_ups, through = bound_terms(net, collective, asked.ports)
     full = ceil(asked.sent * through)

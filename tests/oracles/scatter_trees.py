@@ -127,9 +127,9 @@ def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
 
 @cache
 def balanced(root: Node, copy: int = 0) -> Tree:
-    """Return the balanced tree of Algorithm 1 for a copy, counted from 0.
+    """Return the balanced tree of Algorithm 1 for the copy with this number, from 0 on.
 
-    The numbers of its nodes start after the last number of the previous copy.
+    The nodes of a copy are numbered after those of the previous copy.
     """
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))

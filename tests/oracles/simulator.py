@@ -298,7 +298,7 @@ def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> R
 
 
 def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """Execute a plan for all sources, up to the first step that is invalid for one source."""
+    """Execute a plan for all sources, up to the first step that violates a rule."""
     if not plan.symmetric:
         return execute(plan, faults)
     wrong = [row for row in plan.rows if not is_addressed(plan, row)]

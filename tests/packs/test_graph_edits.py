@@ -43,7 +43,7 @@ def stored_before(
 
 @pytest.fixture
 def stores(stored_before: Stores) -> Stores:
-    """The stored artifacts, rebuilt if the previous test left a difference."""
+    """PostgreSQL and Neo4j with these artifacts, rebuilt if the previous test left a difference."""
     if verify(stored_before, checksums=True):
         stored_before.graph.write("MATCH (n) DETACH DELETE n")
         rebuild(stored_before, method=LoadMethod.BOLT)
@@ -125,7 +125,7 @@ ROW_EDITS = {
     "a step": (f"{_SEND} SET s.step = 7", {SENDS}),
     "a send is gone": (f"{_SEND} DELETE s", {SENDS}),
 }
-#: Edits of artifact nodes and of the store, and rows that belong to no artifact.
+#: Edits of artifact nodes and of the node :Store, and rows that belong to no artifact.
 OTHER_EDITS = {
     "a new node": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
     "more orphan nodes than one batch deletes": (

@@ -71,7 +71,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
 def test_a_rebuild_of_an_empty_store_only_creates_the_ownership_record(
     engine: Engine, graph: Graph
 ) -> None:
-    """This is the only node. If it is missing, a graph with other nodes is refused."""
+    """The record is the only node. If it is missing, a graph with other nodes is refused."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
@@ -302,7 +302,7 @@ def test_a_foreign_embedded_graph_is_refused(
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores) -> None:
-    """The server is not embedded, another process holds the lock, or an artifact is incomplete."""
+    """The request needs an embedded server, the stores are locked, or an artifact is incomplete."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

@@ -194,7 +194,7 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
     """Batches of a star graph touch fewer nodes than blocks of consecutive rows.
 
     In a hypercube, consecutive rows already touch few nodes, since a subcube has consecutive ranks.
-    Its batches may touch a few more, since links between the two halves form separate batches.
+    Batches may touch a few more nodes, since links between its two halves form separate batches.
     """
     links = graph_artifact(topology(spec)).rows
     size = len(links) // 6

@@ -192,7 +192,7 @@ def test_artifacts_that_are_read_in_pages_do_not_depend_on_the_page_size(
 def test_an_edit_of_an_artifact_node_is_described(
     graph: Graph, trees: Forest, edit: str, words: list[str]
 ) -> None:
-    """Properties are compared one by one."""
+    """The description names each property, relationship or node that differs."""
     graph.write(f"MATCH (f:Forest) {edit}")
     nodes = reader.read_artifact_nodes(graph, trees.id).get(("forest", trees.id), [])
     assert reader.find_node_differences(graph_artifact(trees), nodes) == words

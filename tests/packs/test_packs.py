@@ -266,7 +266,7 @@ def as_list(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
-    """Tables print the columns `path` and `ports` hop by hop."""
+    """A row has one port fewer than nodes in its path. Tables print both columns hop by hop."""
     if {"path", "ports"} <= {column.name for column in query.columns}:
         for _, rows in expected_results(query):
             assert all(len(row["path"] or []) in {0, len(row["ports"] or []) + 1} for row in rows)

@@ -60,7 +60,7 @@ def values(spec: str, name: str, kind: str) -> list[Any]:
 
 
 def cases_of(query: Query, spec: str) -> list[Case]:
-    """Return parameter sets for a query on a topology."""
+    """Return all combinations of a few parameter values for a query on a topology."""
     names = [parameter.name for parameter in query.parameters if parameter.name != "limit"]
     choices = [
         values(spec, parameter.name, str(parameter.type).partition(" >=")[0])

@@ -66,8 +66,8 @@ def test_waiting_for_a_statement_does_not_keep_the_processor_busy(
 
     monkeypatch.setattr(sessions, "monotonic", clock)
     execute(bare, "select pg_sleep(1)")
-    # While the statement runs for a second, there are ten checks for a silent server. Each message
-    # causes a few more.
+    # The clock is read ten times per second while the statement runs, and a few times for each
+    # message of the server.
     assert 5 < len(checks) < 100
 
 
@@ -126,7 +126,7 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          ["not made again", "not checked", "verified"]),
         ("0014", "create view comparison as select id from run",
          "select count(*) from pg_views where viewname = 'comparison'", [0]),
-        # The number is the CRC from which earlier versions computed keys.
+        # The number is derived from the CRC-32 of the spec, as in earlier versions.
         ("0016", ("insert into family values ('f', 'f graphs'), ('star', 'star graphs')"
          " on conflict do nothing;"
          "insert into topology (spec, family, n, nodes, links, degree, diameter)"

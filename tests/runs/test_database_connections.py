@@ -93,7 +93,7 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
 def test_experiments_can_be_run_and_compared_behind_the_pooler(
     pooled_engine: Engine, starcast: Starcast
 ) -> None:
-    """The stored runs equal those stored over a direct connection."""
+    """Two experiments with the same grid are run and compared; 32 runs are stored in total."""
     run_experiment(pooled_engine, "pooled", Grid(GRID), Silent(), jobs=1)
     run_experiment(pooled_engine, "again", Grid(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
@@ -139,7 +139,7 @@ def test_the_doctor_command_reports_a_connection_pooler(
 def test_a_long_statement_behind_the_pooler_is_not_mistaken_for_a_silent_server(
     pooled_engine: Engine,
 ) -> None:
-    """A pooler hides from the client which server process executes the statement."""
+    """The statement takes 4 s, and a pooler hides which server process executes it."""
     execute(pooled_engine, "select pg_sleep(4)")
 
 

@@ -47,7 +47,7 @@ def changed(**axes: Any) -> Grid:
     return Grid({**GRID.as_json(), **axes})
 
 
-#: A function that raises the error of Ctrl-C.
+#: A function that raises KeyboardInterrupt.
 INTERRUPT = Mock(side_effect=KeyboardInterrupt)
 
 

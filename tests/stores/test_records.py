@@ -30,7 +30,7 @@ from support.record_files import DIAMETERS, FORGED, FOUR_ROUNDS, put_record
 
 
 def store(engine: Engine, *records: Record, state: Verification = "verified") -> int:
-    """Store records with a verification state."""
+    """Store records with a verification state; return how many are new or change a record."""
     with open_session(engine) as session:
         return store_all(session, [(record, state) for record in records])
 

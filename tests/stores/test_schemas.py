@@ -29,7 +29,7 @@ def admin(url: URL, *statements: str) -> None:
 
 @pytest.fixture
 def shared(fresh_database: URL) -> Iterator[URL]:
-    """A database with a writer, a reader, and two owners of a schema with the owner's name."""
+    """A database with a writer, a reader, and two owners, each with a schema of the same name."""
     database = fresh_database.database
     admin(
         fresh_database, *(f"create role \"{role}\" login password '{PASSWORD}'" for role in ROLES)

@@ -130,6 +130,8 @@ def add_style(page: "Page", style: str) -> None:
 def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
     """Return the accessibility faults of a page under the given viewing conditions.
 
+    For print, only text that is cut off is reported.
+
     Args:
         page: the page.
         mode: the viewing conditions that `enter_mode` has applied.

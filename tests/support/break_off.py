@@ -38,7 +38,7 @@ class Countdown(Silent):
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Perform the ingest or drop that the command line and environment describe."""
+    """Begin the ingest or drop that the arguments describe, and kill this process on the way."""
     os.environ.update(environment)
     stored_plan, *words = arguments
 

@@ -64,7 +64,7 @@ def graph_states(stores: Stores) -> dict[tuple[str, str], Any]:
 
 
 def only_verified_is_complete(stores: Stores) -> None:
-    """Check that each artifact marked complete in a store has the recorded content in Neo4j."""
+    """Check that artifacts marked complete in either store have the recorded content in Neo4j."""
     in_graph = graph_states(stores)
     with open_session(stores.engine) as session:
         recorded = {

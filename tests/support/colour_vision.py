@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Matrices that convert linear RGB to the colours seen with each kind of dichromacy; from Machado,
-#: Oliveira and Fernandes 2009.
+#: Matrices that convert linear RGB to the colours seen with normal vision and with each kind of
+#: dichromacy; from Machado, Oliveira and Fernandes 2009.
 COLOUR_VISION: dict[str, ArrayLike] = {
     "normal": np.eye(3),
     "protanopia": [

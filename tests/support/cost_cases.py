@@ -21,7 +21,7 @@ NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
 SMALL = (*STARS, *NK_STARS, *CUBES)
 
-#: Catalogue entry ``source`` of the greedy algorithms, whose costs have no closed form.
+#: The source of greedy algorithms in the catalogue; their costs have no closed form.
 STEPWISE = "starcast: greedy matching (idea: Won et al. 2024)"
 #: All algorithms with a closed-form cost, by collective and name.
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {

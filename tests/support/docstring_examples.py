@@ -31,7 +31,7 @@ def contains(examples: doctest.DocTest, *texts: str) -> bool:
 
 
 def run_examples(examples: doctest.DocTest) -> str:
-    """Run the examples of a docstring; return a report of those that print something else."""
+    """Run the examples of a docstring; return a report of failures, empty if there are none."""
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(examples, out=report.append)
     return "".join(report)

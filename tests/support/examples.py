@@ -9,6 +9,6 @@ SWEEP_EXAMPLES = 40
 
 
 def max_examples(number: int) -> settings:
-    """Set a test's number of examples in `make sweep`; `make test` tries a quarter of them."""
+    """Return settings with this number of examples for `make sweep`, a quarter for `make test`."""
     share = settings().max_examples / SWEEP_EXAMPLES
     return settings(max_examples=ceil(number * share))

@@ -224,7 +224,7 @@ def open_page(window: "BrowserContext", write_page: Callable[[str], Path]) -> It
         page = window.new_page() if is_new else window.pages[len(used)]
         used.append(page)
         enter_mode(page, mode or Mode(1200, 760))
-        page.goto("about:blank")  # else a change of the state alone loads nothing
+        page.goto("about:blank")  # a change of the fragment alone would not load the page again
         page.goto(f"file://{write_page(spec)}#{state}")
         page.wait_for_selector("body[data-ready]")
         return page

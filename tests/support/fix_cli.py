@@ -48,7 +48,7 @@ def printed(result: Result) -> Any:
 
 
 def refused(result: Result, code: int, *, remarks: bool = False) -> tuple[str, str]:
-    """Return a command's error and hint; with ``remarks``, other lines may precede them."""
+    """Check a failed command; return its error and hint. ``remarks`` permits lines before them."""
     assert (result.code, result.out) == (code, ""), result
     *before, error, hint = result.err.strip().splitlines()
     assert (error[:7], hint[:6]) == ("error: ", "hint: "), result.err

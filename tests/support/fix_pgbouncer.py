@@ -42,7 +42,7 @@ query_wait_timeout = 5
 
 
 def _find() -> tuple[Path, dict[str, str]]:
-    """Return the path of PgBouncer and the environment that it needs."""
+    """Return the path of PgBouncer and its environment; skip the test if it is not available."""
     unpacked = FOLDER / "usr" / "sbin" / "pgbouncer"
     if unpacked.exists():
         libraries = {str(path.parent) for path in FOLDER.glob("usr/lib/**/*.so*")}

@@ -239,8 +239,8 @@ def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddre
 
 def empty(target: GraphAddress | Graph, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
-    # A node of S5 has thousands of SEND relationships. A batch of nodes with all of them would
-    # exceed the memory limit of a transaction.
+    # A node of S5 has thousands of SEND relationships. Deleting a batch of nodes together with
+    # their relationships would exceed the memory limit of a transaction.
     with driver.session(database=target.database) as session:
         for pattern in ("()-[e]->()", "(e)"):
             deletion = f"MATCH {pattern} CALL (e) {{ DELETE e }} IN TRANSACTIONS OF 20000 ROWS"

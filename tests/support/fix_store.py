@@ -34,7 +34,7 @@ def migrated(bare: Engine) -> Engine:
 
 
 def all_rows(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows of all tables as text, sorted."""
+    """Return the rows of each table as sorted JSON texts, by table name."""
     with engine.connect() as connection:
         return {
             table: sorted(connection.scalars(text(f"select to_jsonb(t)::text from {table} as t")))  # noqa: S608
@@ -83,8 +83,8 @@ def kept_database(store_url: URL) -> Iterator[URL]:
         yield url
 
 
-#: SQL that deletes all rows except the store's identity. TRUNCATE would take five times as long,
-#: since it creates new files for tables and indexes.
+#: SQL that deletes all rows except the store's identity and the topology families. TRUNCATE would
+#: take five times as long, since it creates new files for tables and indexes.
 _DELETION = "; ".join(
     [
         *(
@@ -99,14 +99,14 @@ _DELETION = "; ".join(
 
 
 def _delete_rows(url: URL) -> None:
-    """Delete all rows except the store's identity in one round trip to the server."""
+    """Execute `_DELETION` in one round trip to the server."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
         connection.execute(_DELETION)
 
 
 @pytest.fixture
 def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> URL:
-    """The writer's URL of the shared database, emptied except for the store's identity."""
+    """The writer's URL of the shared database, without runs, artifacts and other data of tests."""
     _delete_rows(kept_database)
     return role_url(kept_database, "writer")
 

@@ -95,7 +95,7 @@ class Picture:
             assert float(text.get("x", 0)) + reach < self.width
 
     def heights(self, levels: Mapping[str, int]) -> list[float]:
-        """Return the height of each level, after checking that its nodes form a row."""
+        """Return the vertical position of each level, after checking that its nodes form a row."""
         rows = defaultdict(set)
         for label, box in self.boxes.items():
             rows[levels[label]].add(round(box.center.imag, 1))

@@ -42,7 +42,7 @@ FORGED = replace(
 _BEST = replace(shipped_record("fault-diameter", "S4"), tried=(), seconds=0.0)
 _FAULTS = {"faults": _BEST.witness["faults"]}
 _THEORY = "a shortest path visits at most the 22 nodes without faults"
-#: True records of the diameter of S4 after two node faults: value 5 or 6 (greater is better), bound
+#: True records of the diameter of S4 after two node faults: value 5 or 6 (larger is better), bound
 #: 21 by theory or 6 by an LRAT proof. No record is identical to that of starcast.
 DIAMETERS = {
     (6, 6): _BEST,

@@ -33,7 +33,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def run_program(program: str, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a Python program in another process; return its exit code and output."""
+    """Run a Python program, given as text, in another process; return its exit code and output."""
     command = [sys.executable, "-c", program, *words]
     return subprocess.run(command, capture_output=True, text=True, check=check)
 

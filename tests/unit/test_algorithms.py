@@ -23,7 +23,7 @@ SPECS = ("S4", "S2", "S3", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4
 
 
 def algorithms_with_ports(spec: str) -> list[tuple[Algorithm, str]]:
-    """Return each algorithm on a topology with each of its port models."""
+    """Return each algorithm that is defined on a topology, with each of its port models."""
     return [(entry, ports) for entry in algorithms_on(topology(spec)) for ports in entry.ports]
 
 

@@ -82,15 +82,14 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 
 
 (DIAGRAM,) = re.findall(r"```text\n(interfaces .*?)```", PAGE, re.DOTALL)
-#: The line number of each package in the diagram.
+#: The line of `DIAGRAM`, counted from 0, that names each package.
 LINE = {
     word: number
     for number, line in enumerate(DIAGRAM.splitlines())
     for word in re.findall(r"\w+", line)
     if word in PARTS
 }
-#: The mathematical packages: those on the diagram's lines from `search` to the line above
-#: `support`.
+#: The mathematical packages: those on the lines of `DIAGRAM` from `search` to above `support`.
 MATHEMATICS = {part for part, line in LINE.items() if LINE["search"] <= line < LINE["support"]}
 
 

@@ -296,7 +296,7 @@ def refusal(files: list[Path], kind: shards.ShardKind = "forest") -> str:
 
 
 def rewritten(file: Path, target: Path, **values: object) -> Path:
-    """Copy a shard with changed values and a correct checksum."""
+    """Copy a shard with changed values and a correct checksum; return the path of the copy."""
     content = json.loads(file.read_text(encoding="utf-8")) | values
     content.pop("sha256")
     target.write_bytes(seal(content))

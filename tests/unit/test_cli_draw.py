@@ -55,7 +55,7 @@ def test_a_schedule_is_drawn_with_all_steps_with_one_step_or_as_an_animation(
 
 
 def data_of_page() -> dict[str, Any]:
-    """Return the data in an explorer page."""
+    """Return the data in the explorer page ``page.html``."""
     text = Path("page.html").read_text(encoding="utf-8")
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     held: dict[str, Any] = json.loads(data)

@@ -27,7 +27,7 @@ from support.stored_runs import bare_run, cells, invented_cost
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run with the given time, bound and steps; ``changes`` replace its other columns."""
+    """Return a run with this time (None: no costs), bound and steps; ``changes`` set the others."""
     priced = bare_run(**changes)
     if time is not None:
         counts = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 9}

@@ -38,7 +38,7 @@ NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
 
 
 def sweep(*topologies: str, **changes: Any) -> Side:
-    """Return a side with runs of two algorithms on each of these topologies."""
+    """Return a side with runs of two algorithms on each of the given topologies."""
     return side("sweep", [run for spec in topologies for run in on(spec, **changes)])
 
 

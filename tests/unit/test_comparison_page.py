@@ -260,7 +260,7 @@ def test_a_comparison_page_across_topologies_states_the_size_and_bound_of_each_n
     s5, q7 = "S5: 120 nodes of degree 4, 240 links", "Q7: 128 nodes of degree 7, 448 links"
     assert cells == [s5, s5, q7, q7]
     axes = ", ".join(axis for axis in QUESTION if axis != "topology")
-    assert f"Runs with the same {axes} that deliver everything" in read.text
+    assert f"Runs with the same {axes} that deliver all units" in read.text
     (panel,) = presentation.describe(comparison, profiles(comparison))["panels"]
     bounds = [bound["label"] for bound in panel["bounds"]]
     assert bounds == ["lower bound of S5", "lower bound of Q7"]

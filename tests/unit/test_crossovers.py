@@ -80,8 +80,8 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)],
         [("200/3 ≈ 66.7", "multiple", "best 1 | 3", Fraction(4600, 3))],
     ),
-    # The best time of multiple is min(100m, 900 + 10m). Only between the two crossovers, it exceeds
-    # the time of greedy, 500 + 40m.
+    # The best time of multiple is min(100m, 900 + 10m). It exceeds the time of
+    # greedy, 500 + 40m, only between the two crossovers.
     "two crossovers between the same stored sizes": (
         [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)],
         greedy(5, 40, (1, 100), segments=1),

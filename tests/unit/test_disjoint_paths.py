@@ -41,7 +41,7 @@ def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int
 
 @pytest.mark.parametrize("spec", ["P4", "BP3", "B4", "BS4", "MB4", "CT4", "AG4", "T3x5"])
 def test_the_number_of_disjoint_paths_on_cayley_graphs_equals_the_degree(spec: str) -> None:
-    """Other tests compare the links of these families with their definitions."""
+    """Other tests compare the links of Cayley graphs with the definitions of their families."""
     for target in range(1, topology(spec).nodes):
         check(spec, to_networkx(topology(spec)), 0, target)
 

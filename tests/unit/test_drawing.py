@@ -25,7 +25,7 @@ SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 @cache
 def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Picture]:
-    """Return a forest, by default with root 1, and the drawing of one of its trees."""
+    """Return a forest, by default with the node of rank 1 as root, and the drawing of a tree."""
     trees = forest(spec, construction, root)
     return trees, Picture(draw_tree(trees, tree))
 

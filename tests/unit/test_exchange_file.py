@@ -53,7 +53,7 @@ def written() -> dict[str, Any]:
 
 
 def write(folder: Path, content: object) -> Path:
-    """Write an experiment file."""
+    """Write an experiment file, and return its path."""
     file = folder / "file.json"
     file.write_text(json.dumps(content))
     return file

@@ -55,7 +55,7 @@ def refusal(path: Path) -> InputError:
 
 
 def rewritten(path: Path, **parts: Any) -> Path:
-    """Replace parts of a file. A part whose value is None is removed."""
+    """Replace parts of a file, or remove those whose value is None; return the path of the file."""
     with np.load(path, allow_pickle=False) as loaded:
         contents = {name: loaded[name] for name in loaded} | parts
     np.savez(path, **{name: part for name, part in contents.items() if part is not None})
@@ -257,7 +257,7 @@ except StarcastError as error:
 
 
 def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> Path:
-    """Replace a member of a zip file by an array with the given header and data."""
+    """Replace a member of a zip file by an array, given by its header and data; return the path."""
     with zipfile.ZipFile(path) as archive:
         others = {info: archive.read(info) for info in archive.namelist() if info != f"{name}.npy"}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

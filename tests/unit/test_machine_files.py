@@ -24,7 +24,7 @@ Links = dict[frozenset[str], tuple[float, int]]
 
 
 def links(made: Network) -> Links:
-    """Return the links of a network with capacities in bit/s."""
+    """Return the capacity in bit/s and the latency of each link, by the labels of its ends."""
     stored, labels = made.as_json(), made.labels().tolist()
     capacities = stored["capacities"] or [1] * made.links
     latencies = stored["latencies"] or [0] * made.links

@@ -97,7 +97,7 @@ def test_the_root_the_segments_and_the_channels_in_an_msccl_file_are_read(
 def step(
     number: int, kind: str, source: str, target: str, needs: str = "-1 -1 0", n: int = 1
 ) -> str:
-    """Return the XML of a step, as other tools write it."""
+    """Return the XML of a step; ``needs`` has the values of depid, deps and hasdep."""
     block, needed, has_dependent = needs.split()
     return (
         f'<step s="{number}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1:]}" '

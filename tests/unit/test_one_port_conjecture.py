@@ -119,7 +119,7 @@ def test_the_bounds_on_broadcast_rounds_use_the_records_in_a_given_folder(
 
 
 def test_the_lower_bound_on_rounds_is_a_rounded_up_logarithm_except_on_s5() -> None:
-    """It is the binary logarithm of the number of nodes. On S5 the bound is 8 instead of 7."""
+    """The logarithm is that of the n! nodes, to base 2. On S5, the bound is 8 instead of 7."""
     table = Lab(Settings.load).bound_broadcasts()
     assert list(table["n"]) == list(range(3, 121))
     for n, lower, logarithm, upper, _ in map(dict.values, table):

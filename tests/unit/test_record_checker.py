@@ -39,7 +39,7 @@ def test_the_check_script_of_records_computes_the_same_neighbours_as_starcast(sp
 
 
 def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
-    """Write a record with another witness and the matching SHA-256."""
+    """Write a record with another witness and the matching SHA-256; return the record's path."""
     np.savez_compressed(folder / "spoiled.npz", **witness)
     digest = hashlib.sha256((folder / "spoiled.npz").read_bytes()).hexdigest()
     fields = {**record.fields(), "witness": {"file": "spoiled.npz", "sha256": digest}}

@@ -79,7 +79,7 @@ def test_schedules_along_trees_of_a_network_with_switches_are_complete(
     """A switch that is a leaf of the network neither sends nor receives."""
     built = schedule(switched(), collective, TREE, ports=ports, root=root)
     assert assert_same_verdict(built).complete
-    assert not {11} & {*built.sender.tolist(), *built.receiver.tolist()}  # s4
+    assert not {11} & {*built.sender.tolist(), *built.receiver.tolist()}  # the rank of switch s4
     assert built.message_units == (1 if collective != "allreduce" else built.units)
     assert describe_schedule(built)["units"] == built.units
     assert starcast.simulate(built).transmissions == len(built)

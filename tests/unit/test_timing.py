@@ -51,7 +51,7 @@ def test_the_times_of_all_algorithms_equal_those_of_an_event_simulation(
 
 
 def assert_times(base: Base) -> None:
-    """Compare the times of one algorithm on several machines."""
+    """Compare times of an algorithm on several machines with the simulator and the oracle."""
     judged = built(base)
     for machine in MACHINES:
         unit, t_s, t_c = map(Fraction, machine)

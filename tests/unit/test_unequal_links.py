@@ -294,7 +294,7 @@ def test_the_cost_of_an_executed_schedule_is_exact_even_for_large_messages() -> 
 
 
 def test_ports_without_a_link_do_not_affect_long_times_over_other_links() -> None:
-    """Nodes a and c have one link each, and node b has two."""
+    """Nodes a and c have a link at only one of their two ports."""
     network = line(capacities=[12_500, 12_500])
     judged = sends(network, (1, "a", "b", 0), (2, "b", "c", 0))
     for unit, execution in product((3 * 10**9, 10**25), EXECUTION_MODELS):

@@ -82,7 +82,8 @@ class Run(NamedTuple):
 
     Attributes:
         result: "failure", "time-out", or "" if no test failed.
-        failed: the ids of failed tests; if no test failed, only the test that ran last.
+        failed: the ids of failed tests. After a crash or a time-out without a failed test, the only
+            entry is the test that ran last, or "" if no test ran.
         seconds: the duration of each test, by id.
     """
 
@@ -169,7 +170,7 @@ class Copy:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            # If a mutant exhausts the memory, the kernel should kill this process, not another one.
+            # If a mutant exhausts the memory, the kernel should kill this process first.
             with suppress(OSError):
                 Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
             deadline = time.monotonic() + limit

@@ -29,7 +29,7 @@ class Tests:
         self.broken: set[str] = set()
 
     def measure(self, copy: Copy, path: str) -> None:
-        """Run the quick tests in a folder with coverage, or load the result of an earlier run."""
+        """Run the quick tests of a folder or module with coverage, or load an earlier result."""
         stem = self._folder / path.replace("/", "-").removesuffix(".py")
         report = stem.with_suffix(".json")
         if not report.exists():

@@ -118,7 +118,8 @@ def load_folder(folder: Path) -> None:
         )
     shipped()  # creates the parent package of all packs
     name = _name_module(folder)
-    # A cluster worker may receive several versions of a pack; the newest one replaces the others.
+    # A cluster worker may receive several versions of a pack; the newest version replaces the
+    # others.
     for other in (*data_folder("papers").iterdir(), *(pack.folder for pack in loaded())):
         if _name_module(other) == name and other != folder and not is_sent(folder):
             raise InputError(

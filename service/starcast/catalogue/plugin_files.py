@@ -1,4 +1,4 @@
-"""The files of a plug-in: its module, and the modules next to it that it imports.
+"""The files of a plug-in: its module, and the modules of its package or folder that it imports.
 
 If the plug-in is in a package, the imported modules are other modules of this package. If it is a
 single file, they are below the file's folder. Modules of Python, starcast and installed packages

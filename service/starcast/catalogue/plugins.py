@@ -40,7 +40,7 @@ class PluginMissingError(InputError):
 
 @dataclass(frozen=True)
 class Origin:
-    """The place in the source code where the function of an entry is defined.
+    """The place in the source code where the function of a catalogue entry is defined.
 
     Attributes:
         module: the name of the function's module; for a file, the file name without extension.
@@ -244,7 +244,7 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Return a context for a plug-in's code; processes forked in this context exit at its end.
+    """Return a context for a plug-in's code; processes forked in it exit when it ends.
 
     Without this context, a forked process would execute the rest of the command a second time.
     """

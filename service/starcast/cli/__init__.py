@@ -1,1 +1,1 @@
-"""The command line, whose commands are created from the methods of `starcast.lab.Lab`."""
+"""The command line, most of whose commands are created from the methods of `starcast.lab.Lab`."""

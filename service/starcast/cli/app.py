@@ -21,7 +21,7 @@ from starcast.support.text import add_flags
 
 INTERRUPTED = 130
 #: Number of new objects after which garbage is collected (the default of Python 3.11 is 700). A
-#: large number does no harm, because most of starcast's data are in few large arrays.
+#: large number does no harm, because most of starcast's data are in a few large arrays.
 _ALLOCATIONS = 300_000
 _REPORT = "the output of the same command under STARCAST_DEBUG=1"
 

@@ -482,8 +482,8 @@ def serve(
     """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
 
     Stored data come from the servers that the settings name; topologies, forests and schedules are
-    computed without these servers. The pages never change stored data. Install the packages that
-    the command needs with the extra starcast[web].
+    computed without these servers. The pages never change stored data. The command needs the
+    packages of the extra starcast[web].
 
     \b
     starcast serve
@@ -504,8 +504,8 @@ def mcp(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
     The other program starts this command, and can then send Cypher to the stored graph, run
     queries, compare experiments, and compute topologies, forests and schedules. The command does
-    not change stored data, and does not read files that the program names. Install the packages
-    that the command needs with the extra starcast[mcp].
+    not change stored data, and does not read files that the program names. The command needs the
+    packages of the extra starcast[mcp].
 
     \b
     starcast mcp
@@ -531,10 +531,10 @@ def uninstall(
 ) -> None:
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
-    The command first lists everything that it would delete, and asks for confirmation. It does not
-    delete files that starcast did not create, or files that other home directories of starcast
-    still need. At the end, it lists everything that was not deleted, such as other home directories
-    and the Python packages.
+    The command first lists the files and accounts of starcast, with a reason for each that stays,
+    and asks for confirmation. It does not delete files that starcast did not create, other home
+    directories of starcast, or files that those need. At the end, it names further parts of the
+    installation that stay, such as the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

@@ -220,7 +220,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 
 
 def finish(code: int, error: Exception | None = None) -> None:
-    """Log the end of the command: its exit code, its duration, and the error that ended it."""
+    """Stop progress reports; log the command's exit code, its duration, and the error, if any."""
     close_all()
     # If the arguments were wrong, the callback that opens the log has not run.
     if error is not None:

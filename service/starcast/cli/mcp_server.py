@@ -103,7 +103,7 @@ class _StrictTool(Tool):
     """A tool that refuses unknown parameters, which the SDK would ignore."""
 
     async def run(self, arguments: dict[str, Any], *others: Any, **options: Any) -> Any:
-        """Run the tool.
+        """Run the tool, after checking the names of its arguments.
 
         Raises:
             ToolError: an argument is not a parameter of the tool, or the operation failed.

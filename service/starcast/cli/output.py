@@ -24,7 +24,7 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import dump_json, fold_widths, format_value, is_numeric
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers, in which values are formatted as text and long values are shortened.
+#: Formats for human readers, in which numbers are rounded and tables are shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX, Format.LATEX_WIDE)
 #: The LaTeX formats: for a table as wide as a column, or as wide as a page with two columns.
 IN_LATEX = (Format.LATEX, Format.LATEX_WIDE)

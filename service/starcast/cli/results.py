@@ -44,7 +44,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Output file (defa
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print the rows and the note of a table, or only the note if the table has no rows."""
+    """Print the rows and note of a table; formats for readers omit a table without rows."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
@@ -160,7 +160,7 @@ def comparison(
         bool,
         typer.Option(
             "--crossovers",
-            help="List the message sizes at which the fastest side changes.",
+            help="List the message sizes at which the faster of two algorithms changes.",
         ),
     ] = False,
     runs: Annotated[

@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: one for each message and each endpoint other than the root.
+    """Return the number of rows: one per message (or segment) and endpoint other than the root.
 
     This function is the default of `Algorithm.rows`. Schedules of plug-ins may have more rows.
     """
@@ -198,9 +198,8 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
-#: The optional arguments of `algorithm` are functions. For each of them, this table has another
-#: function, which checks and converts the results. The table is used only for algorithms of
-#: plug-ins.
+#: Functions that check and convert the results of the functions in `Foresight`, by argument name.
+#: Only results of plug-ins are checked.
 _FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
     "exclusion": read_text,
     "rows": index,
@@ -226,7 +225,8 @@ def algorithm(
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping that `schedule_from_columns` accepts. The mapping has the columns
     ``step``, ``sender``, ``port`` and ``unit`` of equal length, in a reduction also ``combine``,
-    and optionally ``receiver``, ``tree``, ``units``, ``packets``, ``symmetric`` and ``forest``.
+    and optionally the columns ``receiver`` and ``tree`` and the values ``units``, ``packets``,
+    ``symmetric`` and ``forest``.
 
     The functions in starcast itself return a `Draft` instead. On topologies with translations, the
     draft's root may be the identity; the schedule is then translated to the given root.
@@ -449,7 +449,7 @@ class ScheduleParameters(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of the schedule, with its port model, all arguments and root."""
+        """The id of the schedule, which includes the port model, all arguments and the root."""
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:
@@ -477,7 +477,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     """Return the parameters of the schedule with the given id.
 
     In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
-    default and the root is the node of rank 0, here the identity.
+    default and the root is the node of rank 0, which is the identity in S_5.
 
     Raises:
         InputError: the id is malformed, or its topology, algorithm or another part is invalid.

@@ -7,8 +7,9 @@ level t in step t (in the one-port model, in sub-slots of step t).
 **In units** on S_n: a link carries one message per step. The schedule is *symmetric*: its rows are
 those of one source, the identity, which represents all sources. Sources do not conflict if and only
 if the links that the schedule crosses in each step have different dimensions (Fragopoulou & Akl
-1993). The two all-port algorithms achieve this with the rotation R, which maps a link of dimension
-d to a link of dimension r(d), where r(d) = d+1 for d < n and r(n) = 2.
+1993). The algorithms ``rotated-hamiltonian`` and ``necklace`` achieve this with the rotation R,
+which maps a link of dimension d to a link of dimension r(d), where r(d) = d+1 for d < n and
+r(n) = 2.
 
 The links that a message crosses are of two kinds: *ordered* links, n-1 per step, and *last* links.
 The senders of the last links have the message as soon as all ordered links are crossed, so the last
@@ -59,7 +60,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must contain, which is 1 or all."""
+    """Return the number of sources whose rows an allgather must contain: 1, or all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -208,7 +209,7 @@ def _build_overlapped(
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: how often the messages are rotated; the messages use these numbers in turn.
+        turns: the numbers of rotations, which the messages use in turn.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]
@@ -238,7 +239,8 @@ def _rotate(
 
     Args:
         forest: the tree of a single message, rooted at the identity.
-        step: the step in which each node receives the single message.
+        step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
+            message arrives over one of the last links.
         count: the number of rotations R.
     """
     topology = forest.topology

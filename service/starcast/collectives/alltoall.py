@@ -164,7 +164,7 @@ class Opening(NamedTuple):
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
         steps: for each word, the steps, numbered from 1, in which it crosses its dimensions.
-        length: T_s, the number of first steps; 0 if there are no words.
+        length: T_s, the number of steps of the opening; 0 if there are no words.
         idle: int64 ``[n-1, c]``, for each of the dimensions 2..n, the first c steps in which no
             word crosses this dimension. The number c is T_s - ceil(h / (n-1)), where h is the
             number of hops of all words.
@@ -177,7 +177,10 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Plan the first steps on S_n, in which the nodes of short necklaces receive their messages."""
+    """Plan the first steps on S_n, in which the nodes of short necklaces receive their messages.
+
+    Short necklaces have fewer than n-1 nodes. Each node receives ``messages`` messages.
+    """
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
     length = max((word_steps[-1] for word_steps in steps), default=0)
@@ -185,10 +188,10 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces (fewer than n-1 nodes each).
+    """Return a path for each message to each node on a short necklace (of fewer than n-1 nodes).
 
-    The entries (see the module's docstring) are chosen so that the paths cross all dimensions
-    about equally often.
+    The paths are sorted by node, then by message. The entries (see the module's docstring) are
+    chosen so that the paths cross all dimensions about equally often.
     """
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()

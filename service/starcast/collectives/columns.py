@@ -329,7 +329,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """Reader of a schedule in a CSV file; its error messages name the line that was read last."""
+    """Reader of a schedule in a CSV file; its error messages name the file and the line."""
 
     def __init__(self, path: str, topology: Topology, collective: str, file: TextIO) -> None:
         self._path = path

@@ -8,13 +8,13 @@ docs/records/one-port-broadcast.md. The substar A_j has the nodes that agree wit
 positions j+1..k. A_1 is a complete graph, in which the number of informed nodes doubles in each
 round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
 
-* Every node of A_{j-1} sends over port j. This informs each node of A_j with r_j at position 1
-  exactly once.
+* Every node of A_{j-1} sends over port j. Thus each node of A_j that has r_j at position 1 is
+  informed exactly once.
 * Each other node of A_j outside A_{j-1} has exactly one newly informed neighbour. If r_j is at
   position i >= 2 of the node, the neighbour is across port i. Otherwise, the neighbour is in the
   same complete graph as the node. Each newly informed node first informs some nodes of its complete
   graph, and then its neighbours across the ports 2..j-1. Meanwhile the informed nodes of each
-  complete graph inform the remaining nodes of the graph.
+  complete graph inform its remaining nodes.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -51,7 +51,7 @@ _BROADCAST = "one-port-broadcast"
     exclusion=partial(missing_record, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build a recorded broadcast; the record states the round in which each node is informed."""
+    """Build a recorded broadcast; the record contains each node's parent port and round."""
     witness = record_witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"])
 
@@ -219,7 +219,7 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission of the broadcast in one substar.
+    """A transmission within one substar; see `_doubling`.
 
     Attributes:
         sender: the index of the sender, in the order in which nodes are informed.
@@ -233,7 +233,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the transmissions within the root's substar when S_size is divided into substars.
+    """Return the transmissions within the root's substar, for S_n with n = ``size``.
 
     A substar is the set of nodes with the same symbol at position ``size``. For each of the other
     symbols, the transmissions inform one node that begins with this symbol. Nodes are numbered in

@@ -202,8 +202,8 @@ def _build_scatter(
     trees. If only x of them are used, `assign_copies` chooses them. A tree with s units takes s
     steps if, for each i, the i-th unit from the end goes to a node on a level of at most i. The
     tests verify this condition for n = 3..8, every number of copies x and every number of messages
-    M. Then the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x =
-    n-1 these are M (n! - 1).
+    M. Then the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies. With n-1
+    copies, it takes M (n! - 1) steps.
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()

@@ -62,7 +62,7 @@ def _best_rows(
 
     Args:
         prepare: ``prepare()`` begins a new schedule and returns a function that appends its steps.
-        rows: the number of rows of a schedule.
+        rows: the number of rows that each attempt builds.
         least: a function that returns a lower bound on the number of steps.
         seed: the random seed.
     """
@@ -98,7 +98,7 @@ def _require_memory(topology: Topology, rows: int, others: int) -> None:
 
 
 def _capacities(topology: Topology) -> NDArray[np.int64]:
-    """Return the capacity of each node's link at each port, ``[nodes, ports]``."""
+    """Return the capacity of each node's link at each port, int64 ``[nodes, ports]``."""
     if topology.capacities is None:
         return np.ones((topology.nodes, topology.port_count), dtype=np.int64)
     return np.ascontiguousarray(topology.capacities.T)
@@ -113,7 +113,7 @@ def _parallel_units(topology: Topology, ports: Ports) -> NDArray[np.integer]:
     if ports == "all":
         return topology.node_capacities
     one = np.full(topology.nodes, topology.largest_capacity)
-    # Switches send any number of packets.
+    # A switch may use all its links in a step.
     one[topology.endpoints :] = topology.node_capacities[topology.endpoints :]
     return one
 
@@ -168,8 +168,8 @@ def _spread(topology: Topology, ports: Ports, source: NDArray[np.int64], seed: i
             int(topology.distances(node)[: topology.endpoints].max())
             for node in np.flatnonzero(own).tolist()
         )
-        # In a one-port step, the number of nodes that hold a unit at most doubles. With switches,
-        # which send any number of packets, this is not true.
+        # In a one-port step, the number of nodes that hold a unit at most doubles, unless there are
+        # switches, which may use all their links in a step.
         doubles = ports == "one" and topology.endpoints == nodes
         return max(busy, furthest, (nodes - 1).bit_length() if doubles else 0)
 

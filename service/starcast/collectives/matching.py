@@ -26,7 +26,8 @@ from starcast.support.optional_numba import jit
 #: The random generator of Park and Miller (1988), in which x becomes _FACTOR * x modulo _PRIME. The
 #: products fit into 64 bits.
 _FACTOR, _PRIME = 48_271, 2**31 - 1
-#: Maximum number of candidate units for a link. The link takes the one that the fewest nodes hold.
+#: Maximum number of candidate units for a link. The link carries the candidate that the fewest
+#: nodes hold.
 _SAMPLES = 2
 
 #: The factor by which the fractional weights of one-port matchings are multiplied before they are
@@ -52,7 +53,7 @@ class FoundRows(NamedTuple):
         step: int32 ``[rows]``, the step of each row, from 1.
         node: int32 ``[rows]``, the receiver (when spreading) or the sender (when routing).
         slot: uint8 ``[rows]``, the index, from 0, of ``node``'s port among the topology's ports.
-        unit: int32 ``[rows]``, the number of the unit.
+        unit: int32 ``[rows]``, the index of the unit, from 0.
         counts: int64 [2], the number of rows found and the number of the current step.
     """
 
@@ -72,7 +73,7 @@ def allocate_rows(rows: int) -> FoundRows:
 def seed_chance(seed: int) -> NDArray[np.int64]:
     """Return the state of the random generator, int64 [1], for a seed from 0 to _PRIME - 2."""
     chance = np.array([seed + 1], dtype=np.int64)
-    # The first numbers after neighbouring seeds are similar, so they are skipped.
+    # The first numbers drawn with neighbouring seeds are similar, so they are skipped.
     for _ in range(4):
         draw(chance, 1)
     return chance

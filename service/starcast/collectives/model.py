@@ -39,7 +39,7 @@ PORT_MODELS = {"all": "all-port", "one": "one-port"}
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
 #: Collectives in which each unit goes from one source to one destination. The unit's number encodes
-#: the destination or, in a gather, the source.
+#: the destination (in a gather, the source; in an alltoall that is not symmetric, both).
 ADDRESSED = ("scatter", "gather", "alltoall")
 
 
@@ -47,7 +47,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 class Schedule(Displayable):
     """A collective on a topology, as a list of transmissions of units over links in steps.
 
-    Each row says that one unit crosses one directed link in one step. A schedule is not trusted:
+    In each row, one unit crosses one directed link in one step. A schedule is not trusted:
     `starcast.simulate` executes and checks it. ``dataclasses.replace`` returns a modified schedule.
     Columns are read-only; writable arrays are copied.
 
@@ -191,7 +191,7 @@ class Schedule(Displayable):
 
     @property
     def steps(self) -> int:
-        """The number of the last step in which a unit moves."""
+        """The number of the last step in which a unit moves; 0 if there are no rows."""
         return int(self.step.max(initial=0))
 
     @property
@@ -239,7 +239,7 @@ class Schedule(Displayable):
     def expand(self) -> "Schedule":
         """Return the schedule with the rows of all sources; unchanged if it is not symmetric.
 
-        The numbers of units change. In an allgather, unit i becomes unit source*M + i; in a
+        Units are renumbered. In an allgather, unit i becomes unit source*M + i; in a
         reduction, it becomes unit destination*M + i. In an alltoall, unit destination*M + i becomes
         unit (source*N + destination)*M + i.
 
@@ -422,7 +422,8 @@ def check_request(
     """Check the parameters of a new schedule; return its topology and the rank of its root.
 
     Raises:
-        InputError: the topology, collective, port model or root does not exist.
+        InputError: the topology, collective, port model or root does not exist, or the root is a
+            switch.
     """
     topology = as_topology(topology_or_spec)
     check_collective(collective)
@@ -481,7 +482,11 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
 
 
 def checked_units(units: object) -> int:
-    """Return the number of units after checking that it is an integer."""
+    """Return a number of units as an int.
+
+    Raises:
+        InputError: the number is not an integer.
+    """
     if isinstance(units, bool) or not isinstance(units, int | np.integer):
         raise InputError(
             f"the number of units of a schedule must be an integer, not {units!r}",

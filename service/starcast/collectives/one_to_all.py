@@ -6,7 +6,7 @@ which unit j follows unit j-1.
 **Scatter**: the root sends separate messages to every other node. The scatter trees of Fragopoulou
 & Akl 1993 (sections 5 and 6) differ in the sizes of the root's subtrees. With Rule 5, a scatter
 takes as many steps as there are messages for the largest subtree. `build_scatter` applies Rules 5
-and 8 to any tree.
+and 8 to any forest.
 """
 
 from collections.abc import Callable
@@ -114,8 +114,11 @@ def sizes_of_earlier_siblings(
 
     Args:
         parents: the parent of each node, int32 ``[nodes]``.
-        turn: numbers by which the children of a node are ordered, ``[nodes]``.
-        sizes: the size of each node, such as the number of nodes in its subtree, ``[nodes]``.
+        turn: numbers by which the children of a node are ordered, int32 ``[nodes]``.
+        sizes: the size of each node, such as the number of nodes in its subtree, int32 ``[nodes]``.
+
+    Returns:
+        int64 ``[nodes]``; 0 for the first child of each node.
     """
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
@@ -131,12 +134,15 @@ def sizes_of_earlier_siblings(
 def sum_from_root(parents: Ranks, levels: Ranks, values: NDArray[np.int64]) -> Ranks:
     """Return, for each node of a tree, the sum of the values on the path from the root to the node.
 
-    The sum includes the node's own value, but not the root's.
+    The sum includes the node's own value, but not the root's. It is 0 for nodes outside the tree.
 
     Args:
         parents: the parent of each node, int32 ``[nodes]``.
         levels: the level of each node, int32 ``[nodes]``.
         values: the value of each node, int64 ``[nodes]``.
+
+    Returns:
+        int32 ``[nodes]``.
     """
     sums = np.zeros(len(parents), dtype=np.int32)
     # The loop runs level by level, because a node's sum depends on its parent's sum.
@@ -287,7 +293,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
     Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
     m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
     continue from message to message, so all messages together fill the root's subtrees as equally
-    as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message takes (n-1)! - 1
+    as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message uses (n-1)! - 1
     numbers. For n >= 3 this is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
     message c depends only on c modulo n-1.
 

@@ -1,6 +1,4 @@
-"""Collectives that reverse other collectives in time, and allreduce.
-
-The reversed collectives are gather, reduce and reduce-scatter.
+"""Gather, reduce and reduce-scatter, which reverse other collectives in time, and allreduce.
 
 A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast is a
 reduce: it adds contributions along the paths to the root. A reversed allgather is a reduce-scatter
@@ -77,7 +75,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
     ``spread`` is an allgather or a broadcast. An allgather begins after the first part, a
     reduce-scatter, has ended. A broadcast may begin before the first part, a reduce, has ended: the
     root sends the units in the order in which it completes their sums. The broadcast starts in the
-    earliest step for which every sum is complete in time and the two parts do not conflict. They
+    earliest step such that every sum is complete in time and the two parts do not conflict. They
     conflict if, in some step, both use a link that carries only one unit, or if, in the one-port
     model, an endpoint sends in both or receives in both.
     """
@@ -149,7 +147,8 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     Returns:
         In the one-port model, an array for senders and an array for receivers. In the all-port
         model, an array for links; if a link can carry several units as one packet, an empty list.
-        Each array is bool ``[nodes or links, steps]``.
+        Each array is bool ``[numbers, steps]``, indexed by the number of the node or link, and by
+        the step, from 0.
     """
     topology = schedule.topology
     used: list[NDArray[np.integer]] = []

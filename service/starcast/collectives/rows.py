@@ -32,7 +32,7 @@ class Columns(NamedTuple):
         return {name: column for name, column in self._asdict().items() if column is not None}
 
     def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Columns":
-        """Return the result of applying a function to each column."""
+        """Return new columns: the results of applying a function to each column."""
         return Columns(**{name: function(column) for name, column in self.present().items()})
 
     @classmethod
@@ -281,8 +281,7 @@ def expand_rows(
         units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
-    # Unit numbers may need int32, so all columns become int32, except ``combine``, which stays
-    # bool.
+    # All integer columns become int32, because unit numbers may need it; ``combine`` stays bool.
     expanded = rows.apply(
         lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
     )

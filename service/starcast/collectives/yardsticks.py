@@ -4,7 +4,7 @@ The ring needs a Hamiltonian cycle, which starcast constructs for star graphs an
 searches for on other topologies; recursive doubling needs a hypercube. The algorithm
 ``hamiltonian-decomposition`` uses the link-disjoint cycles in records, which are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
-with constructions of the papers. Since the trees of any forest may share links, units that cross a
+with constructions of the papers. Since the trees of a forest may share links, units that cross a
 link in the same step travel as one packet.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and

@@ -188,8 +188,8 @@ class Comparison:
         """Return the names of the columns of a machine-readable table, with one value per cell.
 
         A parameter that differs between the sides of a row has one column per side, such as
-        ``segments_NAME`` for the side NAME. Further columns hold each side's values on the axes in
-        ``across``, and the best sides.
+        ``segments_NAME`` for the side NAME. Further columns contain each side's values on the axes
+        in ``across``, and the best sides.
         """
         shown = self.shown()
         columns = []
@@ -243,8 +243,8 @@ class Comparison:
         """Return the figures of a match as one line per side, the baseline first.
 
         A line has the parameters and figures of the side's run, its change relative to the
-        baseline, its gap, and whether `best` returns the side. If the run is not comparable with
-        the baseline's run, a note states the reason.
+        baseline, its gap, and whether the side is among the fastest (`best`). If the run is not
+        comparable with the baseline's run, a note states the reason.
         """
         best = self.best(match)
         return [
@@ -323,9 +323,9 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """The parameters without a column of their own, unless everything is shown.
+        """The parameters that are shown only if `everything` is True.
 
-        If runs are matched by segments, this is ``message_units``; otherwise there is none.
+        The set contains ``message_units`` if runs are matched by segments; otherwise it is empty.
         """
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 

@@ -131,9 +131,9 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Select the crossovers of curves at their best numbers of segments.
+    """Select the simulated crossovers of curves at their best numbers of segments.
 
-    They are sorted by panel and message size. Crossovers that only closed forms have are omitted.
+    The result is sorted by panel and message size.
     """
     best = [
         crossing

@@ -60,7 +60,7 @@ class Spot(NamedTuple):
 class Curve:
     """The runs in a panel that share the algorithm, base, copies and values on axes in ``across``.
 
-    If the sides of the comparison have different runs of this kind, each side has its own curve.
+    If these runs differ between the sides of the comparison, each side has its own curve.
 
     Attributes:
         label: the name of the curve.
@@ -377,7 +377,7 @@ def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
 
 
 def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line of time against message size on which all runs lie; None if there is none."""
+    """Return the line of time against message size on which the runs of all sizes lie, or None."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None

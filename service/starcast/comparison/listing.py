@@ -55,8 +55,8 @@ class RunList(Table):
     def readable(self) -> Table:
         """Return the table without columns that have the same value in all rows.
 
-        Columns other than parameters are omitted only if this value is a default. A note lists the
-        omitted values that are not defaults.
+        Columns other than parameters and ``experiment`` are omitted only if this value is a
+        default. A note lists the omitted values that are not defaults.
         """
         columns = list(self.columns)
         shared = []

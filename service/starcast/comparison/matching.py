@@ -75,7 +75,7 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return a parameter's values: a single value if all runs share it, else one per run."""
+        """Return a parameter's values: one if all runs share it, else one (or None) per side."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
@@ -157,7 +157,7 @@ def find_matches(
 
 
 def as_text(value: Any) -> str:
-    """Return the value of a parameter as text; a dash for None."""
+    """Return the value of a parameter as text: ``-`` for None, ``none`` for an empty tuple."""
     if isinstance(value, tuple):
         return " ".join(value) or "none"
     return "-" if value is None else str(value)
@@ -299,7 +299,7 @@ class _Pairing:
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
                 # Runs with equal values of `by` are paired first: a row should have as few
-                # differences as possible, so that the stated reason names only relevant ones.
+                # differences as possible, so that the reason names only relevant differences.
                 if not waiting or not free:
                     return
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]

@@ -42,8 +42,8 @@ from starcast.support.axes import QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.support.table import Row, Table, as_number, with_numbers
 
-#: The maximum number of sides that are shown next to each other in one line. If there are more
-#: sides, each side has its own line.
+#: Maximum number of sides (compared sets of runs) that are shown next to each other in one line. If
+#: there are more sides, each side has its own line.
 MAX_ABREAST = 3
 #: Descriptions of the possible values of `Comparison.by`, for `describe_pairing`.
 _UNITS = {MESSAGE_UNITS: "message_units (the pieces of a message)", SEGMENTS: "segments"}
@@ -60,9 +60,9 @@ class Layout(Table):
     Attributes:
         columns: the column names in order.
         rows: one dictionary per line, with the values of all columns and possibly further values.
-        best: for each line, the columns that hold the best value of all sides.
+        best: for each line, the columns that contain the shortest time of all sides.
         together: the number of consecutive lines per match: 1, or the number of sides.
-        parameters: the number of leftmost columns that hold a match's parameters.
+        parameters: the number of leftmost columns that contain a match's parameters.
     """
 
     best: Sequence[Collection[str]] = ()  # type: ignore[misc]
@@ -71,7 +71,7 @@ class Layout(Table):
 
     @cached_property
     def numeric(self) -> frozenset[str]:
-        """The columns that hold only numbers or missing values."""
+        """The columns that contain numbers, and no other values except None."""
         return frozenset(filter(self.is_numeric, self.columns))
 
 

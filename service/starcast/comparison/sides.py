@@ -254,8 +254,8 @@ def check_across(axes: Iterable[str]) -> tuple[str, ...]:
     """Return the axes in ``across``, without repetition, in the order of `QUESTION`.
 
     Raises:
-        InputError: an axis is unknown, compared runs cannot differ on it, or they may always differ
-            on it.
+        InputError: an axis is unknown, compared runs cannot differ on it, or compared runs may
+            always differ on it.
     """
     named = set(axes)
     for axis in sorted(named - set(ALLOWED_ACROSS)):

@@ -62,9 +62,9 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     The number of messages that must cross a cut depends on the collective:
 
     * broadcast, reduce, allreduce: one message;
-    * scatter, gather: one message for each node of the side without the root;
-    * allgather, reduce-scatter: one message for each node of the larger side;
-    * alltoall: one message for each pair of nodes on different sides.
+    * scatter, gather: one message for each endpoint on the side without the root;
+    * allgather, reduce-scatter: one message for each endpoint on the side with more endpoints;
+    * alltoall: one message for each pair of endpoints on different sides.
 
     One side of each cut is one of these sets:
 

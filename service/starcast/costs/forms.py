@@ -170,11 +170,11 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
     """Return a function that gives the cost formula of an allreduce by a reduce and a broadcast.
 
-    In the all-port model with a single tree, the broadcast of a unit begins as soon as the unit's
-    reduce is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1)
-    steps. This formula is exact if the formula of the broadcast is exact. In all other cases the
-    formula assumes that the broadcast begins after the whole reduce, which gives an upper bound if
-    there are several units.
+    In the all-port model, if the broadcast uses a single tree (``is_single``) and sends no copies,
+    the broadcast of a unit begins as soon as the unit's reduce is complete. If a broadcast of p
+    units takes S(p) steps, the allreduce takes S(p) + S(1) steps. This formula is exact if the
+    formula of the broadcast is exact. In all other cases the formula assumes that the broadcast
+    begins after the whole reduce, which gives an upper bound if there are several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -376,8 +376,8 @@ def find_optimum(
     similar formulas in Table 1. The real optimum ignores rounding. The number of steps may contain
     a rounded term, such as ceil(Mx/(n-1)). Then, for each r, the times for p = r, r + period, r + 2
     period, .. follow a formula of this form, with constants that depend on r. The best of these
-    values of p is one of the two values next to the real optimum. If times are equal, the smallest
-    number of pieces is returned.
+    values of p is one of the two values next to the minimum of their formula. If times are equal,
+    the smallest number of pieces is returned.
 
     Args:
         price: a function that returns the cost of p pieces.

@@ -34,8 +34,8 @@ SOURCE = "Shahrokhi & Matula 1990"
 def least_busiest_link(topology: Topology) -> Fraction:
     """Return the number of messages on the busiest directed link in an optimal alltoall.
 
-    Messages may be divided among routes. Because of the solver's limited precision, the result can
-    be slightly too small, but never too large.
+    Messages may be divided among routes. The result is never too large. It can be slightly too
+    small, because of the solver's limited precision; if the solver fails, it can be much too small.
 
     Raises:
         InputError: the topology has switches or links of different capacities.

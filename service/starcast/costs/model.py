@@ -1,9 +1,9 @@
-"""Machines, exact costs of collectives, and lower bounds that are derived by counting.
+"""Machines, exact costs of collectives, and lower bounds on costs.
 
-The papers state the bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li, Chen,
-Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);
-Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), which give bounds for x copies of each
-message.
+The papers state the bounds of `lower_bound` for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2
+(S_n); Li, Chen, Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5
+(Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), which contain bounds for x copies
+of each message.
 """
 
 from collections.abc import Iterable
@@ -130,8 +130,8 @@ def stepwise_form(
 class CriticalWork:
     """The packets and units on the critical path of an execution.
 
-    The packets on the path follow one another without a pause, so the total time is the sum of
-    their durations.
+    The total time is the sum of the durations of these packets. In the synchronous model, a step
+    without packets counts as a packet without units.
 
     Attributes:
         packets: the number of packets on the path; in the synchronous model, the number of steps.
@@ -169,8 +169,8 @@ def execute_in_model(
         the cost of such an execution.
 
     Raises:
-        RejectedError: the schedule violates its port model; if the work is None, the simulation
-            reports the violation instead.
+        RejectedError: the schedule has a violation; if the work is None, the simulation reports the
+            violation instead.
         InputError: the execution model is unknown, a fault is invalid, or the collective cannot
             have this number of units.
         LimitError: the execution does not fit into memory.
@@ -189,7 +189,8 @@ def execute_in_model(
     units, latency = Fraction(0), 0
     for send in path:
         link = topology.ports.index(send.port), topology.node(send.sender)
-        # A Fraction keeps NumPy integers, and their later products can overflow.
+        # NumPy integers are converted, because a Fraction would keep them, and their products can
+        # overflow.
         capacity = 1 if topology.capacities is None else int(topology.capacities[link])
         units += Fraction(send.units, capacity)
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
@@ -313,7 +314,7 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
         furthest = bounds.least_start_ups(topology, collective, root)
     rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
     # In the one-port model, the number of informed nodes at most doubles in each step. In a network
-    # with switches it can grow faster, because a switch sends any number of packets.
+    # with switches this number can grow faster, because a switch sends any number of packets.
     if ports == "one" and rounds > furthest.amount:
         return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
     return furthest
@@ -396,9 +397,10 @@ def lower_bound(
     in the one-port model, where w is `Work.through`. In a topology without translations, the bound
     is M x times the largest of the bounds from cuts, from all transmissions and, in the one-port
     model, from the busiest node. In a broadcast, the last unit leaves the root in step
-    ceil(M x / d) or later, where d is the root's degree (1 in the one-port model). Then it needs
-    D - 1 more steps, or max{D, ceil(log2 N)} - 1 in the one-port model. A reduce has the same
-    bound. Without ``messages``, the bound on the steps is the number of start-ups.
+    ceil(M x / d) or later, where d is the total capacity of the root's links (in the one-port
+    model, the largest capacity of a link). This unit then needs D - 1 more steps, or max{D,
+    ceil(log2 N)} - 1 in the one-port model. A reduce has the same bound. Without ``messages``, the
+    bound on the steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.
@@ -462,11 +464,12 @@ def lower_bound(
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
     """Return ForestColl's optimal time of an all-port allgather, given by the bottleneck cut.
 
-    Let S be a non-empty set that does not contain all nodes. The m bytes of every node in S have to
-    leave S. So an allgather takes at least size(S) m T_c / B(S), where B(S) is the number of links
-    that leave S. The optimum is the maximum of this time over all such S. Zhao et al. (ForestColl)
-    prove that spanning trees approach this bound on any network as messages are split into more and
-    more parts. The bound includes no start-ups.
+    Let S be a set of nodes that contains some endpoints, but not all. The m bytes of every endpoint
+    in S have to leave S. So an allgather takes at least size(S) m T_c / B(S), where size(S) is the
+    number of endpoints in S, and B(S) is the total capacity of the links that leave S. The optimum
+    is the maximum of this time over all such S. Zhao et al. (ForestColl) prove that spanning trees
+    approach this bound on any network as messages are split into more and more parts. The bound
+    includes no start-ups.
 
     In a topology with translations, the maximum of size(S)/B(S) is (N-1)/degree. It is attained by
     the set of all nodes but one, which exactly ``degree`` links leave. Any other S has at most N-1

@@ -100,8 +100,8 @@ class PaperTable(ABC):
             other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
-        headings: the headings, as printed, by column; some columns are not in the paper. A column
-            without a heading has a blank or empty string.
+        headings: the headings, as printed, by column; some columns are not in the paper. The
+            heading of a column without a printed heading is an empty or blank string.
         lines: the printed contents of the rows, in the order of the paper.
     """
 

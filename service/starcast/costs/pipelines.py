@@ -139,7 +139,7 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model a step (slot) becomes n-1 sub-slots, so the time is n-1 times as long. The formula counts
     all sub-slots of the last slot, but an execution ends with the last sub-slot that is used, which
-    is fewer than n-1 sub-slots earlier. For even n, executions end with the last sub-slot of the
+    can be up to n-2 sub-slots earlier. For even n, executions end with the last sub-slot of the
     last slot (checked for n = 2..8).
     """
     source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
@@ -393,7 +393,7 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
     model the time is d times as long, because every slot has one sub-slot per port (see Theorem 2
     of Tseng & Sheu). The one-port time is an upper bound: it counts all sub-slots of the last slot,
-    but an execution ends with the last sub-slot that is used, which is fewer than d sub-slots
+    but an execution ends with the last sub-slot that is used, which can be up to d-1 sub-slots
     earlier.
     """
     source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)

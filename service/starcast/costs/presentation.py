@@ -88,7 +88,7 @@ def part_of_paper(
 
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
-    """Return a letter for each remark; the remarks are printed below the table."""
+    """Return a label such as ``a)`` for each different remark, in the order of the remarks."""
     # Letters are used, because numbers could be confused with table and theorem numbers in sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}

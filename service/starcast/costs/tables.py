@@ -56,7 +56,7 @@ class PrintedRow:
         source: the paper and the number of the table.
         form: a function that returns the closed form of the costs, called as ``form(topology)``, or
             as ``form(topology, pieces)`` if the message is split. None if the paper states only
-            orders of growth, or if there are more copies than links at the source.
+            orders of growth, or if there are more copies than links at a node.
         cited: whether the row describes another work, or a network other than the paper's own.
         split: whether the message is split into pieces (segments or messages).
         other_topology: the network of the row if it differs from the table's network, else None.
@@ -247,8 +247,9 @@ class CostRow:
         cited: whether the row describes another work, or a network other than the paper's own.
         cost: the cost by the closed form; None if the paper states only orders of growth, if the
             algorithm has no closed form (such as a plug-in's algorithm) or is not defined for the
-            arguments, or if there are more copies than links at the source.
-        bound: the lower bound for the same number of copies.
+            arguments, or if there are more copies than links at a node.
+        bound: the lower bound for the same number of copies; for one copy if there are more copies
+            than links at a node.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
             is None.
         real_pieces: the optimal real number of pieces; None if ``pieces`` is None or was given, or
@@ -270,7 +271,7 @@ class CostRow:
 
     @property
     def gap(self) -> Fraction | None:
-        """The time divided by the lower bound; None if either is missing or the bound is 0."""
+        """The time divided by the lower bound; None if the cost is None or the bound is 0."""
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:

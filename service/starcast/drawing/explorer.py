@@ -54,8 +54,8 @@ def build_page(
         schedules: schedules on the topology.
         state: the initial state of the page in the form of the explorer's URLs, such as
             ``step=3&node=21345``. If the state is an empty string, the page shows neither a
-            schedule nor a forest. If any other state does not name a schedule or forest, the page
-            shows the first schedule or else the first forest.
+            schedule nor a forest. If the state is None, or names neither a schedule nor a forest,
+            the page shows the first schedule or else the first forest.
         root: the root of the layout `levels` while no forest or schedule is shown. While a forest
             or schedule is shown, the layout has the root of this forest or schedule.
 
@@ -113,8 +113,9 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     """Build the schedule that a short name describes.
 
     Args:
-        name: collective, algorithm with its arguments, and optionally the port model:
-            ``broadcast:multiple``, ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
+        topology: the topology.
+        name: collective, algorithm with its arguments, and the port model (default: the
+            algorithm's default): ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
         root: label or rank of the root; for a symmetric schedule, of its source.
 
     Raises:
@@ -189,7 +190,7 @@ def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, An
 
 
 def pack_forest(forest: Forest) -> dict[str, Any]:
-    """Return a forest as JSON values: its properties and its array of parent ports."""
+    """Return a forest as JSON values: id, name, root, number of trees, and parent ports."""
     facts = describe_forest(forest, ("id", "root", "trees"))
     return {**facts, "name": name_forest(forest), "parent_ports": pack(forest.parent_port)}
 

@@ -22,6 +22,7 @@ same position.
 * Spring: distances in the plane approximate distances in the graph.
 * Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
   directions of the bits that are 1.
+* Quotient by substars: all nodes of a substar lie at the same point.
 
 Two functions are also used for drawings of query results: `arrange` orders the nodes on levels so
 that few links cross, and `order_ring` orders nodes on a ring so that neighbours are close.
@@ -178,10 +179,10 @@ _SPRING_STEPS = 200
 _APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
-#: From this number of nodes on, the default layout is the quotient, in which each substar is a
-#: single dot.
+#: From this number of nodes on, the default layout of a star graph or (n,k)-star is the quotient,
+#: in which each substar is a single dot.
 QUOTIENT_FROM = 40_320
-#: Minimum number of nodes of a topology that has the quotient layout.
+#: Minimum number of nodes of a star graph or (n,k)-star that has the quotient layout.
 _SMALLEST_QUOTIENT = 120
 
 DESCRIPTIONS: dict[LayoutName, str] = {
@@ -298,7 +299,9 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_points(n: int, length: int) -> Points:
-    """Return the positions of the nodes of a star graph or (n,k)-star, by rank, at least 1 apart.
+    """Return the positions of the nodes of a star graph or (n,k)-star, complex128 ``[nodes]``.
+
+    The nodes are at least 1 apart.
 
     Args:
         n: the number of symbols.

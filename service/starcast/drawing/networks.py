@@ -1,8 +1,8 @@
 """Draw a topology in one of its layouts, or the nodes and links in a query result.
 
 A drawing of a topology has one panel, or panels side by side; a node has the same position in all
-panels and in the explorer. In the drawing of a query result, links that the result does not contain
-are drawn faintly if both ends are nodes of the result.
+panels and in the explorer. A drawing of a query result also shows the links between its nodes that
+the result does not contain; such links are faint, unless the result contains no links.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ class Frame:
         topology: the topology.
         name: the layout; by default the topology's first layout.
         panels: number of panels; a single panel is larger, and has labels if the topology has at
-            most `READABLE` nodes.
+            most `READABLE` nodes and the layout is not ``quotient``.
         root: the node from which the layout `levels` measures distances.
 
     Raises:
@@ -239,7 +239,7 @@ class Frame:
 
 
 def draw_topology(topology: Topology, layout: str | None = None) -> str:
-    """Return a drawing of a topology as an SVG document, with links coloured by dimension.
+    """Return a drawing of a topology as an SVG document, with links coloured by port.
 
     Args:
         topology: the topology.
@@ -422,7 +422,7 @@ def _place_on_levels(
     for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
         for link in links:
             first, second = index[link.sender], index[link.receiver]
-            # Links within a level do not affect the placement. They would pull these nodes
+            # A link within a level does not affect the placement. It would pull its two nodes
             # together, and other links could cross more often.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength

@@ -38,7 +38,7 @@ CHARACTER = 7.3
 BOX_HEIGHT = 18.0
 #: Distance between two boxes in a row, in pixels.
 GAP = 10.0
-#: Minimum and maximum distance between rows of boxes, and the intended slope of links.
+#: Minimum and maximum distance in pixels between rows of boxes, and the intended slope of links.
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
 #: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
@@ -217,7 +217,7 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Strok
     Args:
         start: the first node.
         end: the other node.
-        bend: the distance by which the middle of the curve is moved to the left.
+        bend: the distance by which the control point is moved to the left; 0 for a straight line.
         shift: the distance by which the whole curve, with its ends, is moved to the left.
     """
     along = end.center - start.center
@@ -256,13 +256,13 @@ _MARGIN = 24.0
 # Heights in pixels: the title together with the space above the panels, a line below the title, and
 # the legend.
 _HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0
-#: Height of a panel's caption, and distance between two panels.
+#: Height of a panel's caption, and distance between two panels, in pixels.
 _CAPTION, _BETWEEN = 20.0, 26.0
-#: Width of the column of level numbers.
+#: Width of the column of level numbers, in pixels.
 _LEVELS = 34.0
-#: Maximum width of a row of several panels.
+#: Maximum width of a row of several panels, in pixels.
 _WIDEST = 1_000.0
-#: Width of the legend's title, and of each entry for a port.
+#: Width of the legend's title, and of each entry for a port, in pixels.
 _WORD, _SAMPLE = 80.0, 58.0
 #: Duration of a step of an animation, in seconds.
 _SECONDS = 1.2

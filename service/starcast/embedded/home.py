@@ -147,7 +147,7 @@ class Home:
             write_text(cache / HOMES, "".join(f"{home}\n" for home in homes))
 
     def find_others(self, cache: Path) -> list[Path]:
-        """Return the other homes that are listed in a cache folder and still exist."""
+        """Return the other homes listed in a cache folder, except those that no longer exist."""
         try:
             listed = (cache / HOMES).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):

@@ -55,8 +55,8 @@ _DATA = re.compile(r"data(?:-(\d+))?")
 #: Files that are copied to a new data directory: users, passwords and the server's id, not the
 #: graph.
 _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
-#: The port of Neo4j Browser, used if it is free and neither the settings nor the last start
-#: determine another one.
+#: The default port of Neo4j Browser, used if the port is free, and neither the settings nor the
+#: last start determine another port.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 #: Files that are copied to the configuration folder unchanged.
@@ -272,7 +272,7 @@ class Neo4j(Server):
         return str(site / java.relative_to(package.parent))
 
     def prepare(self, settings: Settings) -> None:
-        """Create the server's folders, its password and the link to its jars."""
+        """Create the server's folders, password, fixed configuration files and link to its jars."""
         account = self._account
         home = self.home.neo4j
         for folder in (home, *(home / name for name in _FOLDERS)):
@@ -344,7 +344,10 @@ class Neo4j(Server):
         return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server accepts logins on a port; set the password of a new store."""
+        """Return whether the server accepts logins on a port; set the password of a new store.
+
+        If the server serves Neo4j Browser, the Browser's port must accept connections too.
+        """
         from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
 
         try:

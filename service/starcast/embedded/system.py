@@ -35,7 +35,7 @@ from starcast.support.errors import LimitError, StarcastError, UnavailableError,
 LOOPBACK = "127.0.0.1"
 #: The system user that runs the servers if starcast is run by root.
 SYSTEM_USER = "starcast"
-#: The account comment by which `starcast uninstall` recognises an account that starcast created.
+#: The account comment by which `starcast uninstall` recognizes an account that starcast created.
 COMMENT = "servers of starcast"
 #: Path of a process's own working directory, which can be opened without access to the folders
 #: above it.
@@ -160,7 +160,7 @@ def has_argument(*markers: str) -> Matcher:
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all running processes that a matcher accepts, listed in ``stack.json`` or not."""
+    """Return all running processes that a matcher accepts, even if not in ``stack.json``."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 

@@ -24,8 +24,8 @@ def resolve_faults(topology: Topology, text: str, seed: int, root: int = 0) -> t
         topology: the topology. Random faults are drawn among all nodes, including switches, or
             among all links.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
-        seed: the random seed. The same topology, text and seed give the same faults for every
-            algorithm.
+        seed: the random seed. For the same topology, text, seed and root, the faults are the same
+            for every algorithm.
         root: the rank of the root, which is never drawn.
 
     Returns:
@@ -79,7 +79,7 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
         undirected = [(low, end) for low, end in every if low < end]
         drawn = random.choice(len(undirected), size=amount, replace=False)
         return [_name_link(topology, *undirected[number]) for number in drawn.tolist()]
-    # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
+    # Directed links are drawn, because they are easy to number. An undirected link is drawn at
     # most twice, once per direction, so 2 * amount directed links contain at least ``amount``
     # undirected links.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)

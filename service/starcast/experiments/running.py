@@ -31,8 +31,8 @@ from starcast.support.text import pluralize
 
 #: The name of the experiment in which single runs are stored by default.
 ADHOC = "adhoc"
-#: Maximum time in seconds that an executed single run waits for other processes that are writing to
-#: the same experiment.
+#: Maximum time in seconds to wait for other processes that are writing to the same experiment,
+#: before an executed single run is stored.
 SAVE_SECONDS = 60
 #: Constraints of PostgreSQL that are violated if another process stores the same run or experiment,
 #: or deletes the experiment, at the same time.

@@ -49,8 +49,8 @@ def find_mismatch(
         collective: the collective that the user specifies.
 
     Returns:
-        The first difference, as a phrase such as "has 8 GPUs, but S3 has 6 nodes"; None if there is
-        none.
+        The first difference, as a phrase such as "has 8 GPUs, but S3 has 6 nodes"; None if there
+        is no difference.
     """
     # msccl-tools writes "reduce_scatter"; RCCL and MSCCL++ write "reducescatter".
     names = {collective, collective.replace("-", "_"), collective.replace("-", "")}
@@ -71,8 +71,10 @@ class Knowledge(NamedTuple):
     Attributes:
         ended: for each thread block, the index of its last operation known to have ended; -1 for
             none.
-        arrived: the last schedule step in which an operation known to have ended received a chunk.
-        sent: the last schedule step in which an operation known to have ended sent a chunk.
+        arrived: the last schedule step in which an operation known to have ended received a chunk;
+            0 for none.
+        sent: the last schedule step in which an operation known to have ended sent a chunk; 0 for
+            none.
     """
 
     ended: NDArray[Any]
@@ -206,9 +208,9 @@ class ChunkExecution:
         self._neighbours = defaultdict[int, list[int]](list)
         for rank, neighbour in sorted(self._ports):
             self._neighbours[rank].append(neighbour)
-        #: For each sender, a breadth-first tree over switches: the parent of each reached node.
+        #: For each sender, a breadth-first tree through switches: the parent of each reached node.
         self._parents: dict[int, dict[int, int]] = {}
-        #: For each unit, its receivers over switches, numbered in the order of sends.
+        #: For each unit, the receivers reached through switches, numbered in the order of sends.
         self._receivers: dict[int, dict[int, int]] = defaultdict(dict)
         self._chunks: dict[ChunkPlace, _Chunk] = {}
         #: For each awaited event, the thread blocks that wait for it. An event is a tuple: a
@@ -314,8 +316,9 @@ class ChunkExecution:
             The step in which the units arrive.
 
         Raises:
-            InputError: sender and receiver are not linked, or exchange partial sums over switches.
-            LimitError: the file sends too many units, or sends a unit over switches to too many
+            InputError: sender and receiver are not linked, or exchange partial sums through
+                switches.
+            LimitError: the file sends too many units, or sends a unit through switches to too many
                 receivers.
         """
         path = self._find_path(*ends)
@@ -325,8 +328,8 @@ class ChunkExecution:
             raise InputError(problem, hint=HINT)
         for unit, ranks in units:
             if len(path) > 2:
-                # Copies of a unit for several receivers may share links over switches. With one
-                # tree per receiver, the rows of different copies remain distinct.
+                # On their way through switches, copies of a unit for several receivers may use the
+                # same link. With one tree per receiver, the rows of different copies differ.
                 receivers = self._receivers[unit]
                 tree = receivers.setdefault(ends[1], len(receivers))
                 if tree > np.iinfo(DTYPES["tree"]).max:

@@ -1,6 +1,6 @@
 """Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
-A file lists the sends and receives of each rank, and `requires` states which operations must end
+A file lists the sends and receives of each rank, and `requires` specifies which operations must end
 before another operation begins. A packet is one send and one receive with a unique tag. The units,
 trees and step of a packet are written as comments, which simulators ignore and from which the
 module `goal_reader` restores the schedule.
@@ -28,9 +28,9 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     """Yield the parts of a GOAL file.
 
     A send requires the receives of its units. In the one-port model, a send also requires the
-    previous packet from its node. In the all-port model, it requires the previous packet on its
-    link instead, and nodes have a network interface per port, so that ports do not wait for each
-    other.
+    previous send of its node, and a receive requires the previous receive of its node. In the
+    all-port model, a send also requires the previous send on its link. Nodes then have a network
+    interface per port, so that ports do not wait for each other.
 
     For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
     a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per

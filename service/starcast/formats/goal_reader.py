@@ -87,8 +87,8 @@ def schedule_from_goal(
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, and `requires` determines its step: the first step after all
-    sends on which the send depends. In the one-port model, a node sends one packet per step, so the
-    step is also after the node's sends that could begin earlier.
+    sends on which the send depends. In the one-port model, the step may be later, because a node
+    sends and receives at most one packet per step.
 
     A file without comments does not name the units that a send carries, and its tags need not be
     unit numbers. Units are therefore derived from the sends:
@@ -156,8 +156,8 @@ class _Reader:
     def __init__(
         self, path: str, topology: Topology, collective: Collective, ports: Ports, root: int
     ) -> None:
-        #: Whether the comments or the tags determine the unit of each send. Otherwise the units are
-        #: a guess.
+        #: Whether comments, tags or addresses determine the unit of each send. Otherwise, the units
+        #: are a guess.
         self.is_certain = True
         #: Whether the units, trees and steps of all sends are written in comments.
         self.has_comments = True
@@ -172,8 +172,8 @@ class _Reader:
         self._operations = _OperationTable(*(array(code) for code in "bqqqQQ"))
         # Five numbers for each comment on a unit: operation, unit, tree, step, combine (or -1).
         self._rows = array("q")
-        # Three numbers for each requirement: the waiting operation, the required operation, and
-        # whether its start suffices (1) or its end is required (0).
+        # Three numbers for each requirement: the waiting operation, the required operation, and a
+        # flag: 1 if the required operation only has to start, 0 if it has to end.
         self._requirements = array("q")
         self._expects_send = False
 
@@ -245,7 +245,7 @@ class _Reader:
                 yield text
 
     def _read_operation(self, text: str, rank: int) -> bool:
-        """Read an operation or requirement of a rank; return False if the line is neither."""
+        """Read an operation or requirement of a rank; return False if the line is invalid."""
         if match := _REQUIREMENT.fullmatch(text):
             first, word, second = match.groups()
             if first not in self._names or second not in self._names:

@@ -1,9 +1,9 @@
 """Convert topologies and forests to objects of graph libraries and to files of graph tools.
 
-The objects are those of networkx, igraph and scipy.sparse. Each library is installed by an extra of
-the same name, and is imported on demand. Nodes are ranks, with labels as attributes. In files,
-nodes are numbered from 0 or, if the format requires it, from 1. For large topologies, working with
-arrays is faster, because networkx creates Python objects for every edge.
+The libraries are networkx, igraph and scipy. Each library is installed by an extra of the same
+name, and is imported on demand. Nodes are ranks, with labels as attributes. In files, nodes are
+numbered from 0 or, if the format requires it, from 1. For large topologies, the arrays of starcast
+are faster than networkx, which creates Python objects for every edge.
 """
 
 import json
@@ -37,16 +37,16 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have the attribute ``label``, and switches the attribute ``switch``. An edge has the
-    attribute ``port``, the port at the end with the lower rank. Unless all links have capacity 1,
-    edges have the attribute ``capacity``, and the graph has ``capacity_unit``. Unless all links
-    have latency 0, edges have the attribute ``latency``.
+    Nodes have the attribute ``label``, and switches the attribute ``switch``. An edge of a topology
+    has the attribute ``port``, the port at the end with the lower rank. Unless all links have
+    capacity 1, these edges have the attribute ``capacity``, and the graph has ``capacity_unit``.
+    Unless all links have latency 0, these edges have the attribute ``latency``.
 
-    An edge of a forest leads from parent to child. An edge has the attributes ``tree``, ``level``
-    (the child's distance from the root in the tree) and the parent's ``port``. Since trees may
-    share links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph. The key of an
-    edge is the number of its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are
-    in no tree are omitted.
+    An edge of a forest leads from parent to child. It has the attributes ``tree``, ``level`` (the
+    child's distance from the root in the tree) and the parent's ``port``. Since trees may share
+    links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph. The key of an edge is
+    the number of its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no
+    tree are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -199,7 +199,8 @@ def write_gexf(topology: Topology) -> Iterator[str]:
 
 def _write_xml(topology: Topology, generator: str) -> Iterator[str]:
     networkx = import_library("networkx")
-    # The graph is built before the first part is yielded, because it may not fit into memory.
+    # The graph is built before the first part is yielded, so that nothing is written if the graph
+    # does not fit into memory.
     graph = to_networkx(topology)
     yield '<?xml version="1.0" encoding="utf-8"?>\n'
     for line in getattr(networkx, generator)(graph):
@@ -212,7 +213,8 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
     An edge has the attribute ``port``, the port at the end with the lower rank. Edges have the
     attribute ``capacity`` unless all capacities are 1, and ``latency`` unless all latencies are 0.
     """
-    # The edges are listed before the first part is yielded, because they may not fit into memory.
+    # The edges are listed before the first part is yielded, so that nothing is written if they do
+    # not fit into memory.
     edges = _links(topology)
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     for name, value in _capacity_unit(topology).items():
@@ -257,7 +259,8 @@ def write_metis(topology: Topology) -> Iterator[str]:
     Capacities are written as link weights, unless all capacities are 1.
     """
     rows = _neighbour_lists(topology, topology.capacities)
-    # This line comes before the header, so that nothing is written if the memory does not suffice.
+    # The first row is computed before the header is yielded, so that nothing is written if the
+    # memory does not suffice.
     first = next(rows)
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}{'' if topology.capacities is None else ' 1'}\n"
@@ -313,7 +316,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     count = topology.nodes
     bits = count * (count - 1) // 2
     # Every pair of nodes takes one bit, linked or not, so even a sparse graph can need too much
-    # memory. The bytes are copied once.
+    # memory. The factor 2 accounts for the copy that `tobytes` makes.
     memory.require(2 * (bits // 6), f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)

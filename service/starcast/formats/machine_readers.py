@@ -45,7 +45,7 @@ _OTHER_XGMI = 24
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
-#: Bandwidth between two PCI switches in one device, in GB/s: no limit in practice.
+#: Bandwidth between two PCI switches in one device, in GB/s; in effect unlimited.
 _PCI_LINK = 5000
 #: The name of the single node for all NVLink switches; NCCL also treats them as one switch.
 _NVSWITCH = "NVSwitch"
@@ -58,8 +58,8 @@ def _read_ns3(file: GraphFile) -> LinkList:
     first, head = rows[0] if rows else (1, [])
     if len(head) not in (3, 6):
         fail_at(first, "does not state the numbers of nodes, switches and links")
-    # The first line of a SimAI file states the numbers of nodes, GPUs per server, switches in
-    # servers, other switches, and links, and then the GPU type.
+    # The first line of a SimAI file has the numbers of nodes, GPUs per server, switches in servers,
+    # other switches, and links, and then the GPU type.
     counts = [read_number(word, first) for word in head[:5]]
     nodes, links, expected = counts[0], counts[-1], sum(counts[1 if len(head) == 3 else 2 : -1])
     switches, begin = list[tuple[str, int]](), 1
@@ -410,8 +410,8 @@ class _PlatformReader:
         Longer routes are ignored if each of their links is also a route of one link.
 
         Raises:
-            InputError: another longer route exists, a route is invalid, or routes between other
-                nodes share a link whose sharing policy is not FATPIPE.
+            InputError: another longer route exists, a route is invalid, or routes between different
+                pairs of nodes share a link whose sharing policy is not FATPIPE.
         """
         routes = [route for route in self._routes if route.ends[0] != route.ends[1]]
         ends_of = defaultdict[str, set[frozenset[str]]](set)
@@ -471,7 +471,7 @@ _PLATFORM_OTHERS = (
 def _read_platform(file: GraphFile) -> LinkList:
     memory.require(_OBJECTS * len(file.text), "the links of a platform", "use a smaller file")
     reader = _PlatformReader(file)
-    # All SimGrid files declare this document type, which is not fetched.
+    # SimGrid files usually declare this document type, which is not fetched.
     parse_xml(file.text, reader.begin, doctype="platform")
     return reader.finish()
 

@@ -36,13 +36,14 @@ class RuntimeLimits(NamedTuple):
     blocks: int
 
 
-#: The runtimes, by name: ``src/include/msccl.h`` and ``devcomm.h`` of microsoft/msccl, and
-#: ``src/include/msccl/msccl_struct.h`` and ``device.h`` of ROCm/rccl. A file is read if each number
-#: is within the limit of at least one runtime; exported files are for MSCCL.
+#: The limits of each runtime, by name. A file is read if each number is within the limit of at
+#: least one runtime; exported files are for MSCCL. Sources: ``src/include/msccl.h`` and
+#: ``devcomm.h`` of microsoft/msccl; ``src/include/msccl/msccl_struct.h`` and ``device.h`` of
+#: ROCm/rccl.
 RUNTIMES = {"MSCCL": RuntimeLimits(32, 256, 216), "RCCL": RuntimeLimits(128, 64, 64)}
 MAX_CHANNELS, MAX_STEPS, MAX_BLOCKS = RUNTIMES["MSCCL"]
 #: Maximum number of XML elements that a rank can parse. Each rank parses the entire file, but skips
-#: the steps of other GPUs.
+#: the thread blocks of other GPUs.
 MAX_ELEMENTS = 4096
 #: Maximum number of children of an XML element.
 MAX_CHILDREN = 1024
@@ -51,15 +52,15 @@ MAX_CHUNKS_PER_STEP = 71
 #: thread block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: Number of sends per channel. One step of the thread block is reserved to wait for the previous
-#: channel.
+#: Maximum number of sends of a thread block on one channel. One step of the thread block is
+#: reserved to wait for the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives in which a buffer holds one message, an entire vector. In the other collectives, a
-#: buffer can hold a message for each rank.
+#: Collectives in which a buffer contains one message, an entire vector. In the other collectives, a
+#: buffer can contain a message for each rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
@@ -110,7 +111,11 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and output buffers of a rank; each message has ``units`` units."""
+    """Return the input and output buffers of a rank; each message has ``units`` units.
+
+    A rank that contributes nothing has an empty input buffer. A rank that receives no result has an
+    empty output buffer.
+    """
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -134,7 +139,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Consecutive chunks, copied from offset `source` of the input to `target` of the output."""
+    """Consecutive chunks to copy from input offset `source` to output offset `target`."""
 
     source: int
     target: int

@@ -55,13 +55,15 @@ class Instruction(NamedTuple):
 
     Attributes:
         type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.
-        source: buffer and offset of the first chunk that the step reads from its GPU, if any.
-        target: buffer and offset of the first chunk that the step writes.
+        source: buffer and offset of the first chunk that the step reads on its GPU; ("", 0) for
+            none.
+        target: buffer and offset of the first chunk that the step writes on its GPU; ("", 0) for
+            none.
         chunks: the number of consecutive chunks that the step processes.
         needs: the step that must end first, given by the numbers of its thread block and of the
             step; the first number is -1 if the step need not wait.
         has_dependent: whether another step depends on the end of this step.
-        row_step: the schedule step to which a send belongs; 0 if the file does not state the step.
+        row_step: the schedule step to which a send belongs; 0 if the file does not contain it.
         tree: the number of the tree to which a send belongs in the schedule.
     """
 
@@ -77,7 +79,7 @@ class Instruction(NamedTuple):
 
 @dataclass
 class Block:
-    """A thread block of a rank; ``send`` and ``receive`` are the ranks of its peers, or -1."""
+    """A thread block of a rank; ``send`` and ``receive`` are its peers' ranks; -1 for no peer."""
 
     rank: int
     number: int

@@ -129,9 +129,10 @@ def read_plan(path: str | Path) -> Plan:
     """Read a plan, and check its values and the order of its GPUs.
 
     Raises:
-        InputError: the file cannot be read, or is not an MSCCL++ plan.
-        LimitError: the file is too large, has too many thread blocks, or holds or moves too many
-            units.
+        InputError: the file cannot be read, is not an MSCCL++ plan, or does not list its GPUs by
+            ascending rank.
+        LimitError: the file is too large or has too many thread blocks, or its buffers and
+            operations have too many units.
     """
     try:
         plan = Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))

@@ -263,12 +263,12 @@ class _Execution(ChunkExecution):
         return ()
 
     def _received(self, run: RunningBlock, key: tuple[Any, ...]) -> list[Knowledge]:
-        """Return, for each sender, the last signal that it must have sent before this operation.
+        """Return the last signal that each sender must have sent before this operation.
 
         A signal does not name its sender. If several thread blocks send signals, an operation may
         have received any of them. Suppose that this operation and earlier operations have received
-        R signals, and that all other senders send T < R signals in the entire plan. Then a sender
-        must have sent at least R - T signals.
+        R signals, and that all senders except S send T < R signals in the entire plan. Then S must
+        have sent at least R - T signals. Senders that need not have sent any signal are omitted.
         """
         last = {number: run.now.ended[number] for number in self._waits[key]}
         last[run.number] = run.done

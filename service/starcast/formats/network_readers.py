@@ -131,7 +131,11 @@ class GraphFile:
             self._lines.append(line)
 
     def links(self, *, is_directed: bool = False) -> LinkList:
-        """Return all nodes and links that were added."""
+        """Return all nodes and links that were added.
+
+        Args:
+            is_directed: whether the file must list each link in both directions.
+        """
         nodes = list(self._numbers)
         attributes = [self._attributes.get(number, {}) for number in range(len(nodes))]
         attributes = attributes if self._attributes else []
@@ -164,10 +168,11 @@ def read_number(text: str, line: int) -> int:
 
 
 def _read_node(text: str, line: int, nodes: int | None) -> str:
-    """Parse the number of a node, from 1 to ``nodes``; None means that there is no limit.
+    """Parse the number of a node, and return it as a string without leading zeros.
 
     Raises:
-        InputError: the text is not the number of a node.
+        InputError: the text is not a non-negative integer or, unless ``nodes`` is None, not a
+            number from 1 to ``nodes``.
     """
     number = read_number(text, line)
     if nodes is not None and not 1 <= number <= nodes:
@@ -284,7 +289,8 @@ def _read_adjacency(file: GraphFile) -> LinkList:
         for other in others:
             lines_of[node, other].append(line)
     for (u, v), lines in lines_of.items():
-        # Links that are listed at both of their nodes are counted at one of the nodes.
+        # A link may be listed at one or both of its nodes. If both list the link, it is counted at
+        # the node that lists it more often.
         reverse = lines_of.get((v, u), [])
         if (len(reverse), u) <= (len(lines), v):
             for line in lines:
@@ -299,7 +305,8 @@ def _read_metis(file: GraphFile) -> LinkList:
     if not 2 <= len(counts) <= 4:
         fail_at(first, "does not begin with the numbers of nodes and links")
     nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
-    # The three digits of the format state whether node sizes, node weights and link weights follow.
+    # The three digits of the format show whether the file has node sizes, node weights and link
+    # weights.
     skipped = form // 100 % 10 + form // 10 % 10 * weights
     step = 2 if form % 10 else 1
     if skipped:

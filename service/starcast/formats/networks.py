@@ -105,10 +105,11 @@ def network(
         The network. In this process, its spec, such as ``mine-3fa2c1``, also refers to the network.
 
     Raises:
-        InputError: the graph is empty, directed or not connected, or has a link from a node to
-            itself; a node has more than 253 links; the name or an option is malformed; weights are
-            requested, but the links have none; or the file cannot be read in the given format. The
-            message names the file and, if the format has lines, the line.
+        InputError: the graph is empty or not connected, or has a directed link without a reverse
+            link, or a link from a node to itself; a node has more than 253 links; the name or an
+            option is malformed; weights are requested, but the links have none; or the file cannot
+            be read in the given format. The message names the file and, if the format has lines,
+            the line.
         LimitError: the file is too large.
         UnavailableError: the format needs a library that is not installed.
 
@@ -180,7 +181,7 @@ def _read_text(path: Path) -> str:
 
 
 def _recognize(path: Path, text: str) -> NetworkFormat | None:
-    """Return the file format that the beginning of a text shows, or None if it is unknown.
+    """Return the file format recognized by the beginning of a text, or None if it is unknown.
 
     Raises:
         InputError: the file begins like a file that does not contain a network.

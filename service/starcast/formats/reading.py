@@ -66,7 +66,7 @@ def read_schedule(
             for other suffixes).
 
     Raises:
-        InputError: the file cannot be read, or does not have the given format.
+        InputError: the format is unknown, or the file cannot be read in this format.
     """
     recognized = file_format or _recognize(path)
     name = recognized or _SUFFIXES.get(Path(path).suffix.lower(), "csv")

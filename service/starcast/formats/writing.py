@@ -47,8 +47,8 @@ class FileFormat(NamedTuple):
     """A file format for one kind of artifact.
 
     Attributes:
-        write: yields the parts of an artifact's file; the parameters after the artifact are the
-            options of the format.
+        write: a function that yields the parts of a file. Its first parameter is the artifact; its
+            other parameters are the options of the format.
         suffixes: the usual suffixes of file names, most common first.
         is_text: whether the file is text.
     """
@@ -70,7 +70,7 @@ def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     columns = schedule.columns.present()
     columns |= {end: names[columns[end]] for end in ("sender", "receiver")}
     if "combine" in columns:
-        # `schedule_from_csv` reads Booleans as 0 and 1.
+        # Otherwise, a CSV file would contain the words True and False instead of 1 and 0.
         columns["combine"] = columns["combine"].astype(np.uint8)
     return columns
 
@@ -239,11 +239,13 @@ def export(
         t_c: time per byte in time units, for ``chrome-trace``; 1 by default.
         execution: the execution model of `starcast.timing`, for ``chrome-trace``: ``synchronous``
             (default) or ``asynchronous``.
-        dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator for the file.
+        dialect: the simulator that will read the file, for ``goal``: ``loggopsim`` (default) or
+            ``atlahs``.
         tree: for a forest, the number of a single tree to write; by default, all trees are written.
 
     Raises:
-        InputError: the format or an option is unknown or invalid, or the file cannot be written.
+        InputError: the format or an option is unknown or invalid, the format cannot express the
+            artifact, or the file cannot be written.
         LimitError: the artifact exceeds a limit of the format.
         RejectedError: the simulator rejects the schedule, or the array of the forest does not
             describe trees.
@@ -262,7 +264,7 @@ def export(
 
 
 def render(artifact: Structure, to: str, **options: Any) -> Iterator[bytes]:
-    """Yield the parts of a file; the arguments and errors are those of `export`.
+    """Return an iterator over the parts of a file, as bytes; see `export` for options and errors.
 
     Errors are raised by the call or during the iteration, usually before the first part.
     """

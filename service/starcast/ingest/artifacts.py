@@ -52,8 +52,8 @@ class Artifact:
     Attributes:
         kind: ``topology``, ``forest`` or ``schedule``.
         id: the artifact's id in both stores.
-        nodes: number of nodes that the artifact adds to the graph.
-        relationships: number of relationships that the artifact adds to the graph.
+        nodes: number of nodes that the artifact adds to the graph, other than its own node.
+        relationships: number of links, tree edges or sends that the artifact adds to the graph.
         plugins: name, version and digest of each plug-in that builds the artifact.
         make: function that builds the topology, forest or schedule without verifying it; None if
             only id and sizes were read from PostgreSQL.
@@ -203,7 +203,7 @@ def verify_schedule(built: Schedule) -> Simulation:
     """Simulate a schedule, check that it is complete and valid, and return the simulation.
 
     Raises:
-        RejectedError: the schedule violates its port model, or leaves units undelivered.
+        RejectedError: a row of the schedule violates a rule, or units remain undelivered.
     """
     simulation = simulate(built)
     hint = "fix the schedule; only schedules verified by simulation are stored"
@@ -301,7 +301,7 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the plug-ins that PostgreSQL records for an artifact, or {} if it is unknown."""
+    """Return the plug-ins that PostgreSQL records for an artifact; {} for an unknown artifact."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 

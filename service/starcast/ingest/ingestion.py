@@ -47,7 +47,7 @@ class Summary:
     Attributes:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
-        recovered: ids of incomplete artifacts of earlier ingests; this ingest deleted them first.
+        recovered: ids of incomplete artifacts that earlier commands left and this ingest deleted.
         seconds: duration of the ingest.
         outdated: ids of artifacts in ``present`` that were built by another version of a plug-in.
     """

@@ -239,10 +239,10 @@ def _compare(stores: Stores, built: GraphArtifact) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If an error was recorded before, or ``error`` is given, the artifact's row in
-    ``materialization`` remains, with the state ``failed`` and the error; `forget` describes which
-    other rows remain. After an interruption, the artifact has the state ``loading`` or is
-    incomplete in Neo4j, so that `recover` finds it.
+    If PostgreSQL already records an error of the artifact, this error is kept, and ``error`` is
+    ignored. If there is an error, the artifact's row in ``materialization`` remains, with the state
+    ``failed`` and the error; `forget` describes which other rows remain. After an interruption, the
+    artifact has the state ``loading`` or is incomplete in Neo4j, so that `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0

@@ -323,7 +323,7 @@ class Estimate:
     Attributes:
         nodes: number of nodes in Neo4j.
         relationships: number of relationships in Neo4j.
-        bytes: size of Neo4j's store in bytes.
+        bytes: size of the artifacts in Neo4j's store, in bytes.
         import_bytes: temporary disk space of an import, in bytes: the files, and the new store next
             to the old store.
     """

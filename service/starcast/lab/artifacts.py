@@ -109,8 +109,8 @@ class Artifacts(Connection):
 
         Returns:
             A row for each new topology, forest or schedule, with its numbers of nodes and
-            relationships in Neo4j, and the time in seconds. The note states how many artifacts were
-            already stored.
+            relationships in Neo4j, and the time in seconds. The note contains the number of
+            artifacts that were already stored.
 
         Raises:
             InputError: a name or an argument is wrong, or a given forest is on a topology other
@@ -216,8 +216,8 @@ class Artifacts(Connection):
         Forests and schedules depend on their topology, and schedules also on their forest.
 
         The definition of a network stays in PostgreSQL if a stored run or record uses the network,
-        or if another process is writing to PostgreSQL. The network is then deleted only from Neo4j;
-        if it is not in Neo4j, the command fails.
+        or if another process is writing to PostgreSQL and ``wait`` is not given. The network is
+        then deleted only from Neo4j; if it is not in Neo4j, the command fails.
 
         If a large artifact is deleted from the embedded Neo4j, all other data are imported into a
         new store, which then replaces the old store while Neo4j restarts. This import is faster

@@ -44,7 +44,7 @@ class ClaimFacts(Facts):
     def cypher(self) -> str:
         """Return a Cypher statement that shows the claim's counterexample.
 
-        A comment above the statement gives the ``starcast ingest`` command that stores the
+        A comment above the statement contains the ``starcast ingest`` command that stores the
         topology, forest or schedule of the counterexample.
 
         If no verdict is stored, the claim is first checked on the smallest topologies (level
@@ -132,8 +132,8 @@ class Claims(Connection):
         """Show a claim, the topologies on which it is checked, and its newest stored verdict.
 
         In a shell, --cypher prints a Cypher statement that shows the counterexample of a failing
-        claim, for ``starcast query ask`` or Neo4j Browser. A comment above the statement gives the
-        ``starcast ingest`` command that stores the topology, forest or schedule of the
+        claim, for ``starcast query ask`` or Neo4j Browser. A comment above the statement contains
+        the ``starcast ingest`` command that stores the topology, forest or schedule of the
         counterexample. If no verdict is stored, the claim is first checked on the smallest
         topologies (level quick).
 
@@ -283,6 +283,9 @@ class Claims(Connection):
 
         Args:
             run: number of the verification run; ``starcast claims runs`` lists the numbers.
+
+        Returns:
+            The report, whose methods `markdown` and `html` return the text.
 
         Raises:
             NotFoundError: no verification run with this number is stored.

@@ -52,6 +52,8 @@ def connect(
 ) -> Lab:
     """Connect to the servers that the settings name, or else to the embedded stack.
 
+    The embedded stack consists of the Neo4j and PostgreSQL servers that starcast itself runs.
+
     Args:
         home: the folder of the embedded stack (default: the folder that the settings name).
         start: start the embedded stack if it is not running, and create or upgrade the tables. The

@@ -493,8 +493,8 @@ class Administration(Connection):
                 that defines an artifact is not loaded, and only PostgreSQL was restored.
             RejectedError: a store is not empty, or the restored rows differ from the checksums in
                 the backup; nothing was changed.
-            UnavailableError: a server is not running. If the rows were already restored, the
-                message states this.
+            UnavailableError: a server is not running. The message mentions if the rows were already
+                restored.
 
         Example:
             $ starcast --home ./copy up

@@ -60,10 +60,10 @@ class Costs(Connection):
     ) -> CostTable:
         """Compare the costs of algorithms on a topology, or fill a paper's table with stored runs.
 
-        For a topology, no server is needed, and the fastest algorithm comes first. Each row is an
-        algorithm that starcast can execute, a lower bound, or a row of a paper's table. The time of
-        a row, start_ups T_s + bytes T_c, is computed exactly by a closed form. The column pieces
-        shows the number of segments or unit messages (by default the optimal number), and
+        For a topology, no server is needed. The rows of each collective are sorted by time. A row
+        is an algorithm that starcast can execute, a lower bound, or a row of a paper's table. The
+        time of a row, start_ups T_s + bytes T_c, is computed exactly by a closed form. The column
+        pieces shows the number of segments or unit messages (by default the optimal number), and
         real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
         same number of copies. The simulated values come from an execution of the schedule. A note
         explains differences between these values and the closed form.
@@ -225,7 +225,7 @@ class Costs(Connection):
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "CostProblem", max_rows: int) -> list[Row]:
-        """Return the rows of a cost table for a collective in a port model, fastest first."""
+        """Return the rows of a cost table for a collective in a port model, sorted by time."""
         from starcast.costs.tables import build_table
 
         return [

@@ -323,8 +323,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        Messages show the commands that execute the experiment, and the table's note states how many
-        runs are missing.
+        Messages show the commands that execute the experiment, and the table's note contains the
+        number of missing runs.
 
         Args:
             name: the experiment's name.
@@ -379,7 +379,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written, or its suffix is neither .json nor .gz.
+            InputError: the file cannot be written, or has a suffix other than .json and .gz.
 
         Example:
             $ starcast experiment export crossovers --out crossovers.json.gz
@@ -452,7 +452,7 @@ class Experiments(Connection):
         are split into sides by algorithm, base and copies. Each row is one combination of
         parameters, with the simulated results and the gap (time / lower bound) of each side, and
         the change in time from the baseline. Rows in which all sides have the same results are
-        hidden; the shortest time is bold. If the runs in a row are not comparable, the row states
+        hidden; the shortest time is bold. If the runs in a row are not comparable, the row shows
         the reason. In json and csv, a parameter that differs between the sides has a column per
         side. With ``across`` topology, the sides may have different networks; the sizes of the
         networks are listed, and no value is scaled to the size.

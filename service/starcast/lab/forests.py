@@ -43,7 +43,7 @@ ShownSource = Annotated[
 ConstructionName = Annotated[str, Shell(completes="constructions")]
 OptionalConstruction = Annotated[str | None, Shell(completes="constructions")]
 
-#: Properties that `show_forest` omits: the id or other properties contain them.
+#: Properties that `show_forest` omits, because they follow from the id or from other properties.
 _OMITTED = {"id", "topology", "construction", "arguments", "root", "root_label"}
 _OMITTED |= {"nodes", "edges", "height"}
 _OTHER_NAME = "save the forest under another name, such as construction='mine', or build it again"
@@ -336,7 +336,7 @@ class Forests(Artifacts):
         force: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Picture:
-        """Draw one tree by levels, with edges coloured by dimension, or draw all trees.
+        """Draw one tree by levels, with edges coloured by port, or draw all trees.
 
         No server is needed. With ``layout``, the nodes are arranged in a layout of ``topology
         draw`` instead of by levels. Drawings are readable up to S5.
@@ -405,6 +405,9 @@ class Forests(Artifacts):
             tree: number of the single tree to write, counted from 0 (default: all trees).
             options: root, and arguments of the construction; see `ForestOptions`.
 
+        Returns:
+            An `ExchangeFile`, whose method `save` writes the file.
+
         Raises:
             InputError: a name, an argument or a file is wrong, or no tree has this number.
             RejectedError: a tree of the forest is not a spanning tree.
@@ -421,10 +424,10 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if it differs from the construction that its id names."""
+        """Return a verified forest; warn if the construction in its id builds other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
-        # If the id names another construction, the trees are still valid, so a warning is enough
+        # Trees that differ from the construction are still spanning trees, so a warning is enough
         # here. Only `verify_forest` raises an error.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
@@ -477,7 +480,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a warning if the construction in a forest's id builds another forest, otherwise ""."""
+    """Return a warning if the construction in a forest's id builds other trees, otherwise ""."""
     from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)

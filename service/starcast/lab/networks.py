@@ -118,7 +118,7 @@ class Networks(Artifacts):
         return Facts({name: value for name, value in facts.items() if name not in hidden})
 
     def draw_topology(self, topology: TopologyName, *, layout: LayoutOption = None) -> Picture:
-        """Draw a topology, with links coloured by dimension. No server is needed.
+        """Draw a topology, with links coloured by port. No server is needed.
 
         Topologies of up to 128 nodes, such as S5, can be drawn; ``starcast explore`` shows larger
         topologies.
@@ -153,9 +153,12 @@ class Networks(Artifacts):
                 Q4, or a file with a network.
             to: format of the file.
 
+        Returns:
+            An `ExchangeFile`, whose method `save` writes the file.
+
         Raises:
             InputError: the topology is unknown.
-            LimitError: the topology exceeds a limit of the format.
+            LimitError: the topology exceeds a limit of the format, when the file is written.
 
         Example:
             $ starcast topology export S5 --to graphml --out s5.graphml
@@ -337,7 +340,7 @@ class Schedules(Connection):
         algorithm: AlgorithmOrFile,
         **options: Unpack[ScheduleOptions],
     ) -> Table:
-        """List the rows of a schedule, one per unit that crosses a link.
+        """List the rows of a schedule; each row sends one unit over one link.
 
         Each row contains step, sender, port, receiver, tree, unit and, in a reduction, combine.
 
@@ -380,7 +383,7 @@ class Schedules(Connection):
         layout: LayoutOption = None,
         **options: Unpack[ScheduleOptions],
     ) -> Picture:
-        """Draw the busy links, and the units that each node holds, in each step of a schedule.
+        """Draw the busy links, and the units at each node, in each step of a schedule.
 
         No server is needed.
 
@@ -460,6 +463,9 @@ class Schedules(Connection):
                 together), or asynchronous (each packet starts as soon as it can).
             dialect: simulator that will read the goal file.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
+
+        Returns:
+            An `ExchangeFile`, whose method `save` writes the file.
 
         Raises:
             InputError: a name or an argument is wrong, or the file cannot be read.

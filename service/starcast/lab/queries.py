@@ -280,8 +280,8 @@ class Queries(Connection):
             files = pluralize(len(rows), "file is", "files are")
             note = f"{files} valid; plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, note)
-        # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
-        # are not reported in this case.
+        # Without indexes, the plans of all queries scan all nodes, so scans are not reported as
+        # problems of a query.
         ready = has_indexes(graph)
         checked = [
             {**row, "problem": problem}

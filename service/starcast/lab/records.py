@@ -520,7 +520,7 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return, for each id, the last record in the list with this id, which is the best known one.
+    """Return the last record of each id in the list, which is the best known record.
 
     An id names the problem, its arguments and the topology.
     """

@@ -41,7 +41,7 @@ class Shell:
         least: the smallest permitted number.
         most: the largest permitted number.
         default: the string that the help shows instead of the default value.
-        confirm: the question that is asked on a terminal before a switch takes effect.
+        confirm: the question that is asked on a terminal before a Boolean option takes effect.
         format: the output format, such as ``svg``, that makes a Boolean parameter true; the
             parameter has no option.
     """
@@ -281,7 +281,9 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of specs. A string is split at commas, except commas within specs such as S4,2.
+    """Return topologies as a list of specs; None is returned unchanged.
+
+    A string is split at spaces and at commas, except commas within specs such as S4,2.
 
     Raises:
         InputError: the string or list contains no specs, or an item is not a string.

@@ -326,7 +326,7 @@ def _failure(
     """
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
-    # Under faults missing units are expected, so they are not an error.
+    # With faults, missing units are expected, so they are not an error.
     elif not (result.complete or faults):
         problem = f"{schedule.id} leaves {pluralize(result.missing, 'unit')} undelivered"
     else:

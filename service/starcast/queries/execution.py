@@ -72,7 +72,8 @@ def run(
         InputError: a value cannot be computed, a forest lacks a given tree, the server rejects the
             Cypher, or the columns differ from those in the header.
         NotFoundError: an artifact named by a parameter is not stored completely.
-        LimitError: the query takes longer than ``timeout``, or exceeds the memory limit of Neo4j.
+        LimitError: the query takes longer than ``timeout``, or it or its result needs too much
+            memory.
         UnavailableError: the server cannot be reached.
     """
     # If an artifact is missing, a query returns no rows, which looks like a valid result.

@@ -419,7 +419,8 @@ def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -
     Without this check, the server would return an empty result and give no reason.
 
     Returns:
-        The values; node labels have the form in which the graph stores them.
+        The values. If all named topologies have translations, labels are in lower case, as in the
+        graph.
     """
     checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
     if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):

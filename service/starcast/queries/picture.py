@@ -113,7 +113,7 @@ def _node_columns(query: Query) -> dict[str, bool]:
 
 
 def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
-    """Return the node at which all paths begin, or None if the paths begin at different nodes."""
+    """Return the node at which all paths begin, or None if there is no such node or no path."""
     starts = {row[PATH][0] for row in rows if row[PATH]}
     return starts.pop() if len(starts) == 1 else None
 

@@ -274,7 +274,7 @@ def check_reads_only(cypher: str, source: Path) -> None:
 def _blank(literal: re.Match[str]) -> str:
     """Replace the characters of a comment by spaces and of any other literal by ``#``.
 
-    Line breaks are kept, because errors give line numbers.
+    Line breaks are kept, because error messages contain line numbers.
     """
     # An unclosed string, name or comment is left unchanged, so that a pattern in `_PROBLEMS`
     # matches it.

@@ -2,7 +2,7 @@
 
 Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
 port towards its parent, 0 at the root and outside the tree) and the root's rank. From the
-topology, a checker takes only nodes, ports, neighbours and labels. Parents are the neighbours
+topology, a checker uses only nodes, ports, neighbours and labels. Parents are the neighbours
 across the ports, levels are counted from the root outwards, and distances are found by
 breadth-first search. Checkers share no code with `starcast.trees`, so their results are independent
 of that package.

@@ -164,7 +164,7 @@ def _broadcast(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     senders = check.neighbours_of(others, ports[1:])
     check.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
-    # Each round of a useful witness has a transmission, so it has fewer rounds than nodes.
+    # Each round of a useful witness has a transmission, so there are fewer rounds than nodes.
     check.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. Pairs are
     # sorted, because on S11 `np.unique` takes a hundred times as long.

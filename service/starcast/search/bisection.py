@@ -60,10 +60,9 @@ _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest eigenvalue of the Laplacian, or a lower bound on it.
+    """Return the second smallest eigenvalue of the Laplacian, or 0 as a lower bound on it.
 
-    The lower bound is 0. It is returned for large graphs that are neither star graphs nor
-    hypercubes.
+    The result is 0 for large graphs that are neither star graphs nor hypercubes.
     """
     if graph.family == "star" and graph.n > 2:
         # The degree is n - 1, and the second largest eigenvalue of the adjacency matrix is n - 2.

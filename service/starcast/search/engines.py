@@ -88,7 +88,7 @@ class Formula:
         numbers = [int(literal) for literal in literals]
         if bound < 0:
             # The empty clause would state that there is no solution. But checkers expect a proof to
-            # derive it, so two clauses that contradict each other are added instead.
+            # derive the empty clause, so two contradicting clauses are added instead.
             false = int(self.new(1)[0])
             self.add(false)
             self.add(-false)

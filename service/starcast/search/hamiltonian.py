@@ -154,13 +154,13 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     there is a link between their nodes. Several translations are tried. T has the largest odd order
     among those for which the quotient has no loops or double links.
 
-    A walk that starts at a node v and follows a cycle of classes once ends at T^i(v) for some i. If
-    i and the order of T are coprime, a Hamiltonian cycle of the quotient lifts to a single
-    Hamiltonian cycle of the topology.
+    A walk that starts at a node v and follows a Hamiltonian cycle of the quotient once ends at
+    T^i(v) for some i. If i and the order of T are coprime, the cycle lifts to a single Hamiltonian
+    cycle of the topology.
 
-    Even orders are not tried, because some of them cannot succeed. If T swaps the two sides of a
-    bipartite topology, i is even, because a walk of even length ends on the side where it starts.
-    So 2 divides both i and the order.
+    Even orders are not tried, because some of them cannot succeed. Let T swap the two sides of a
+    bipartite topology, and let the number of classes be even. Then the walk has even length and
+    ends on the side where it starts, so i is even. So 2 divides both i and the order.
 
     Returns:
         int64 ``[nodes]``. The result is None if no such translation is found, if translations
@@ -248,8 +248,8 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
-        # The links of a closed walk alternate between both factors, so an exchange leaves each node
-        # with two links in each factor.
+        # The links of a closed walk alternate between both factors. So an exchange keeps the number
+        # of links of each node in each factor.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue

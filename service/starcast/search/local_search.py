@@ -33,8 +33,8 @@ _MATCHING_NOISE = 0.5
 class BroadcastTree(NamedTuple):
     """The tree of a broadcast, which may not reach all nodes yet.
 
-    Only the last rounds are searched. A node has a *slot* for each searched round; slot 0 is the
-    first searched round.
+    The search changes only the last rounds, the searched rounds. A node has a *slot* for each
+    searched round; slot 0 is the first searched round.
 
     Attributes:
         table: the neighbours, int32 ``[nodes, ports]``.
@@ -69,7 +69,7 @@ def matched_tree(
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
         target: the number of rounds; nodes that would be informed later count as missing.
-        searched: the number of last rounds that are searched.
+        searched: the number of last rounds that the search may change.
         chance: source of randomness.
     """
     nodes = len(table)
@@ -203,7 +203,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Change the last rounds of the tree in at most ``steps`` steps; stop if all are informed.
+    """Change the last rounds of a tree in at most ``steps`` steps, until all nodes are informed.
 
     Returns:
         The number of uninformed nodes.

@@ -45,8 +45,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted; None if no formula was refuted.
         evidence: arrays from which the formula or the bound can be derived, and which are stored in
             the record.
-        target: if the result is ``none``, the worst value that was proved to be impossible; None if
-            this value is the target of the attempt.
+        target: if the result is ``none``, the worst value that was proved to be impossible; None
+            stands for the target of the attempt.
     """
 
     result: Literal["witness", "none", "open"]

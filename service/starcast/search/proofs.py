@@ -404,6 +404,9 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
         record: the record.
         budget: the limits for regenerating the record's proof; by default no proof is generated.
 
+    Returns:
+        The record with the verification state of its bound, the reason, and the generated proof.
+
     Raises:
         RejectedError: the record's witness, bound or proof is wrong.
         InputError: the topology does not exist, or the problem is not defined on it or has no

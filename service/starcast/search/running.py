@@ -377,7 +377,7 @@ def run_searches(
 
     Raises:
         LimitError: a topology is too large for its problem, a search does not fit into memory or
-            finds no first object in time, or each worker that ran it was killed.
+            finds no first object in time, or all workers that ran the same search were killed.
         RejectedError: neither a proof checker nor a second solver confirms a refutation.
         UnavailableError: a solver is not installed.
     """
@@ -501,7 +501,7 @@ def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) ->
     # kernel kills a solver process when its parent ends.
     multiprocessing.current_process().daemon = False
     task, known = item
-    # Improved records are ignored here, because the client keeps the final result.
+    # Improved records are ignored here, because the calling process stores the final result.
     return task.run(budget, known, lambda _record: None)
 
 

@@ -52,9 +52,9 @@ def rotation(graph: Topology) -> NodeImages | None:
 def translation_order(images: NodeImages) -> int:
     """Return the order of a translation.
 
-    The order is the smallest number of applications that map every node to itself. A translation
-    moves either no node or all nodes. All its cycles have the same length, so following the cycle
-    of rank 0 suffices.
+    The order is the smallest positive number of applications that map every node to itself. A
+    translation moves either no node or all nodes. All its cycles have the same length, so following
+    the cycle of rank 0 suffices.
     """
     order, image = 1, int(images[0])
     while image:

@@ -30,7 +30,8 @@ _DAMAGED = (
     *(csv.Error, JSONDecodeError, TOMLDecodeError, zipfile.BadZipFile, zlib.error, ParseError),
     *(UnicodeError, EOFError),
 )
-#: Exceptions of drivers are recognized by package name, because importing a driver is slow.
+#: Server of each driver, keyed by the driver's package. An exception is recognized by the package
+#: that defines its class, because importing a driver is slow.
 _SERVERS = {"neo4j": "Neo4j", "psycopg": "PostgreSQL", "sqlalchemy": "PostgreSQL"}
 _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 prints the details"
 
@@ -40,7 +41,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
     Args:
         error: the exception.
-        report: the information that a bug report should include, for the hint.
+        report: the information to include in a bug report, named in the hint of an unknown error.
     """
     if isinstance(error, StarcastError):
         return error
@@ -91,9 +92,9 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, without passwords.
+    """Return the first line of an exception's message without passwords, or ``no message``.
 
-    For an SQLAlchemy error, this is the first line of the driver's message.
+    For an SQLAlchemy error, the message of the driver's error is used.
     """
     # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
     cause = getattr(error, "orig", None) or error

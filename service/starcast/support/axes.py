@@ -517,7 +517,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that an experiment point specifies. The values on all other axes follow from them.
+#: The axes that an experiment point specifies. These values determine the values on other axes.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,

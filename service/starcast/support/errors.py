@@ -122,7 +122,7 @@ class LimitError(StarcastError):
 
 
 class UncheckedError(StarcastError):
-    """A part of a search record was not checked: generate the proof, or do not rely on it."""
+    """A part of a search record was not checked: generate its proof, or do not rely on the part."""
 
     exit_code = 8
 
@@ -174,7 +174,7 @@ def errors_in(place: str | Path) -> Iterator[None]:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether an operating system error means that a disk, a quota or a file is full."""
+    """Return whether an error means that a disk or quota is full, or that a file is too large."""
     return isinstance(error, OSError) and error.errno in _DISK_FULL
 
 

@@ -84,10 +84,10 @@ def booktabs(
     wrapped. As a last resort, the table is scaled.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
-    with subscript s. In topology columns, a spec such as S5 becomes S with subscript 5. Thin spaces
-    separate thousands. Other text is escaped, so that it is printed unchanged. Letters and symbols
-    outside ASCII become LaTeX macros. Characters without a macro, such as Chinese characters, are
-    kept for XeLaTeX and LuaLaTeX.
+    with subscript s. In topology columns, a spec such as S5 becomes S with subscript 5. Integers of
+    five or more digits get thin spaces between thousands. Other text is escaped, so that it is
+    printed unchanged. Letters and symbols outside ASCII become LaTeX macros. Characters without a
+    macro, such as Chinese characters, are kept for XeLaTeX and LuaLaTeX.
 
     Args:
         columns: the names of the columns.

@@ -167,7 +167,7 @@ _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """Close all reporters at the end of a command.
+    """Close all `ProgressLines` reporters at the end of a command.
 
     Otherwise, a reporter that is still referenced by an error's traceback would continue to write.
     """

@@ -226,7 +226,7 @@ class Table:
         return "\n".join(lines)
 
     def head(self, rows: int = MAX_SHOWN) -> "Table":
-        """Return a table of the first rows, with a note on the total number of rows."""
+        """Return a table of the first rows; if rows are omitted, a note states the total number."""
         if len(self.rows) <= rows:
             return self
         more = f"{rows} of {pluralize(len(self.rows), 'row')}"

@@ -43,14 +43,15 @@ def letter(place: int) -> str:
 def as_sentence(text: str) -> str:
     """Return text as a sentence, with a capital letter at the beginning and a full stop at the end.
 
-    A first word of one or two letters is not capitalized, because it may be a symbol such as n.
+    Only a lower-case first word of three or more letters is capitalized: a shorter word may be a
+    symbol such as n.
     """
     capitalized = text[:1].upper() + text[1:] if _WORD.match(text) else text
     return capitalized if capitalized.endswith(".") or not capitalized else f"{capitalized}."
 
 
 def add_flags(hint: str, flags: str) -> str:
-    """Insert flags into the starcast commands in a hint, as in ``starcast --home ./lab up``."""
+    """Insert flags into the quoted commands of a hint, as in ``'starcast --home ./lab up'``."""
     return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
 
 

@@ -57,13 +57,13 @@ PATH_SUFFIXES = (*NETWORK_SUFFIXES, ".csv", ".tsv", ".txt", ".edges", ".edgelist
 
 
 def is_network_path(text: str) -> bool:
-    """Return whether a string is the path of a network file, rather than a spec."""
+    """Return whether a string is written like the path of a network file, and not like a spec."""
     return "/" in text or text.lower().endswith(PATH_SUFFIXES)
 
 
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
-#: The simulators for which GOAL files are written: LogGOPSim, and the copy of it in ATLAHS.
+#: The simulators for which GOAL files are written: LogGOPSim, and its copy in ATLAHS.
 GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
@@ -137,7 +137,7 @@ VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
 #: The result of verifying a record, which states the best known object of a problem, and a bound
-#: that no object can beat. For each of these results, the object itself (the witness) was checked.
+#: that no object can beat. In all three cases, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
 #: * ``not made again``: the bound has a proof for the correct formula, but the proof was not

@@ -89,7 +89,7 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
     Tree l-2, l = 2..n, leaves the root across dimension l. If the root is the identity, each tree
     contains the root and one node of each necklace except the root's, and is the rotation of the
-    previous tree. The trees of another root are translations of these. They are defined for n >= 3,
+    previous tree. Other roots have translations of these trees. The trees are defined for n >= 3,
     because there is nothing to rotate in S_2 (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n

@@ -195,7 +195,10 @@ def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
 
 
 def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of the constructions that need no arguments besides the root."""
+    """Return the names of the constructions that need no arguments besides the root.
+
+    If a topology is given, only constructions that are defined on it are returned.
+    """
     names = constructions(topology)
     return tuple(name for name in names if not CONSTRUCTIONS[name].required_arguments)
 
@@ -203,7 +206,8 @@ def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ..
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Return the names of the constructions that always build a single spanning tree.
 
-    Constructions that need arguments besides the root are omitted.
+    Constructions that need arguments besides the root are omitted. If a topology is given, only
+    constructions that are defined on it are returned.
     """
     entries = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
     return tuple(
@@ -254,8 +258,8 @@ def forest(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    # The base is built with the identity as root, because the construction itself moves it to the
-    # requested root.
+    # The forest of a base construction is built at the identity, because the construction that
+    # changes the forest moves it to the requested root.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments
@@ -302,7 +306,7 @@ def find_difference(built: Forest) -> str | None:
     Returns:
         A clause for messages that describes the first difference, or the reason why the
         construction cannot build the forest. None if the construction builds the same forest, or if
-        no construction has its name.
+        the construction is unknown.
 
     Raises:
         LimitError: the trees of the construction do not fit into the memory of this machine, or
@@ -376,7 +380,8 @@ class Slab(NamedTuple):
 
     Attributes:
         first: the first symbol.
-        positions: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
+        positions: uint8 ``[n+1, (n-1)!]``, the position of each symbol in each node; row 0 is
+            unused.
     """
 
     first: int

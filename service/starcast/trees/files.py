@@ -93,7 +93,7 @@ _NETWORK_FACTOR = 40
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
-    """Write the fields of a `Forest` to a file; if writing fails, an existing file is unchanged.
+    """Write the fields of a `Forest` to a file; if writing fails, an existing file stays unchanged.
 
     Raises:
         InputError: the file cannot be written.
@@ -128,8 +128,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         LimitError: the trees or their network do not fit into memory.
     """
     try:
-        # The function `open` would accept an integer as a file descriptor, read and close it.
-        # `Path` refuses an integer.
+        # The function `open` would treat an integer as a file descriptor, and read and close that
+        # file. `Path` refuses integers.
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise InputError(
@@ -152,9 +152,9 @@ class _Parts(ArrayArchive):
         """Return a small part of the file; only the port array and the network may be large.
 
         Raises:
-            ValueError: the part is missing, too large, or damaged.
+            Exception: the part is missing, too large or damaged; `DAMAGE` lists the types.
         """
-        # The header gives the size before anything is allocated.
+        # The size in the header is checked before the array is allocated.
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > _SMALL_PART:
             raise ValueError(f"{name} is too large")

@@ -264,7 +264,11 @@ class Forest(Displayable):
 
     @cached_property
     def is_shortest_path(self) -> bool:
-        """Whether every tree reaches each of its nodes by a shortest path."""
+        """Whether every tree reaches each of its nodes by a shortest path.
+
+        Raises:
+            RejectedError: the array is not a forest.
+        """
         levels = self.levels()
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
@@ -281,7 +285,7 @@ class Forest(Displayable):
     def verify(self) -> None:
         """Check that, in every tree, the parents lead from each node to the root.
 
-        Unless the forest is partial, every tree must also contain all nodes.
+        If ``spanning`` is True, every tree must also contain all nodes.
 
         On large topologies, `verify` takes less memory than `heights`, which follows all nodes to
         the root; with hubs, `verify` also takes less time. The hub of a tree is its entry in
@@ -440,7 +444,10 @@ class Forest(Displayable):
 
 
 def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
-    """Return the nodes on each level 1, 2, .. of a tree; ``levels`` has the level of each node."""
+    """Return the nodes on each level 1, 2, .. of a tree.
+
+    ``levels`` contains each node's level in the tree; -1 for nodes outside the tree.
+    """
     order = np.argsort(levels, kind="stable")
     starts = np.searchsorted(levels, np.arange(1, levels.max() + 1), sorter=order)
     return np.split(order, starts)[1:]

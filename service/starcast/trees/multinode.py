@@ -205,7 +205,7 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
     """Return the first node of each necklace: the node that gets the necklace's lowest number.
 
-    The module's docstring states the rule. ``turn`` contains each node's image under the rotation
+    The module's docstring contains the rule. ``turn`` contains each node's image under the rotation
     R.
     """
     distances = topology.distances()
@@ -469,9 +469,9 @@ def _no_dimension_change(topology: Topology) -> str | None:
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - the topology is that of the base
-    """Return the label change LC(root, T) of every tree T of the base.
+    """Return the label change LC(root, T) of every tree T in ``base``.
 
-    LC(root, T) is T translated from the identity, where the base is rooted, to the root.
+    LC(root, T) is T translated from the identity, where ``base`` is rooted, to the root.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
@@ -488,7 +488,7 @@ def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # 
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) -> Forest:
-    """Return the dimension change DC(i, T) of every tree T of the base, translated to the root.
+    """Return the dimension change DC(i, T) of every tree T in ``base``, translated to the root.
 
     In DC(i, T), each dimension is moved by i places, cyclically.
 

@@ -119,8 +119,11 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
     Args:
         problem: the name of a search problem, such as ``edge-disjoint-trees``.
         topology: the topology of the record, or its spec.
+
+    Raises:
+        NotFoundError: starcast has no record of this problem on the topology.
     """
-    # This module is imported only when needed, because it loads pydantic.
+    # `starcast.records` is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     return shipped_record(problem, as_topology(topology).spec).witness

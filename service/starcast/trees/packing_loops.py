@@ -2,8 +2,8 @@
 
 Arrays of directed links have the indices of `flows.Arcs`: the link that enters node v at port
 number p has the index v * ports + p. Arrays of trees are flat: node v of tree i has the index
-i * nodes + v. The array ``owner`` has the tree of each directed link, or `FREE` for unused links,
-or `MISSING` if a node has no link at a port.
+i * nodes + v. The array ``owner`` contains the number of each directed link's tree, or `FREE` for
+an unused link, or `MISSING` if the node has no link at the port.
 """
 
 from typing import Any
@@ -187,7 +187,7 @@ def grow(
 def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
     """Return the directed link over which a tree reaches a node, or -1 if there is no such link.
 
-    ``owner`` has the tree of each directed link.
+    ``owner`` contains the number of each directed link's tree.
     """
     for arc in range(node * ports, node * ports + ports):
         if owner[arc] == tree:
@@ -197,7 +197,11 @@ def find_parent_link(tree: int, node: int, ports: int, owner: Any) -> int:
 
 @jit
 def is_descendant(tree: int, node: int, other: int, ports: int, tails: Any, owner: Any) -> bool:
-    """Return whether ``node`` is ``other`` or a descendant of ``other`` in a tree."""
+    """Return whether ``node`` is ``other`` or a descendant of ``other`` in a tree.
+
+    The module's docstring describes ``owner``; ``tails`` contains the node where each directed link
+    begins.
+    """
     while node != other:
         arc = find_parent_link(tree, node, ports, owner)
         if arc < 0:
@@ -219,7 +223,7 @@ def move_subtree(
     below: Any,
     stack: Any,
 ) -> None:
-    """Update levels and subtree heights after a node got another parent link in a tree.
+    """Update levels and subtree heights after a node's parent link in a tree was replaced.
 
     Args:
         tree: the tree.

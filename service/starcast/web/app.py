@@ -61,10 +61,10 @@ _DESCRIPTION = """\
 Topologies, forests and schedules of the star graph and its relatives, computed on request; and
 stored artifacts, queries, experiments and verdicts. The API is read-only. Arrays are little-endian,
 with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings have pages: follow
-`next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
+`next`. Successful responses have an ETag. Errors are problem details (RFC 9457)."""
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-#: The pages in the navigation: address and title.
+#: The pages in the navigation bar: relative URL and title.
 NAVIGATION = (
     ("explore/S4", "Explore"),
     ("queries", "Queries"),
@@ -85,7 +85,7 @@ _EXAMPLES = (
 _COMPARED = ("across", "condition", "baseline", "by")
 #: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
-#: Maximum number of newest entries on the first page, per kind: experiments, claims, topologies, ..
+#: Maximum number of newest results per kind (experiments, claims, topologies, ...) on the overview.
 _MAX_NEWEST = 4
 #: Pattern of suggested names in a hint: ``did you mean 'S5'?`` or ``did you mean TS.L5, TS.L7?``.
 _SUGGESTIONS = re.compile(r"did you mean ([^?]*)\?")
@@ -93,7 +93,7 @@ _NAME = re.compile(r"[^', ]+")
 
 
 def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
-    """Return the web application, as an ASGI application.
+    """Return the ASGI application that serves the HTTP API and the pages.
 
     Args:
         service: the state that the requests share; it is closed when the server stops.
@@ -147,7 +147,7 @@ def _handle_error(request: Request, error: Exception) -> Response:
 
 @router.get("/")
 def show_overview(request: Request, service: ServiceParameter) -> Response:
-    """Show an overview of the stored contents, and the state of both stores."""
+    """Show the newest stored results, and whether PostgreSQL and Neo4j are running."""
     state = show_health(service)
     # A published site does not show which servers were running when it was written.
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
@@ -343,7 +343,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}")
 def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Response:
-    """Show a claim: its verdict, and its counterexample with a link to the explorer."""
+    """Show a claim: its verdict and, if any, its counterexample with a link to the explorer."""
     detail = evidence.show_claim(claim_id, service)
     return _render(request, "claim.html.j2", claim=detail, signs=report.SIGNS)
 

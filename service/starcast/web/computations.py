@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 MAX_NODES = 50_000
 #: Maximum number of rows of a schedule that is built for a request.
 MAX_ROWS = 1_000_000
-#: Maximum number of rows or steps that are listed as JSON or CSV.
+#: Maximum number of rows listed as JSON or CSV, and of steps of a simulated schedule.
 MAX_LISTED = 100_000
 #: Maximum number of faults of a simulation.
 MAX_FAULTS = 200
@@ -84,7 +84,10 @@ def node_labels(spec: str) -> list[str]:
 
 
 def node_positions(spec: str, name: str, root: str | None) -> NDArray[Any]:
-    """Return the positions of all nodes in a layout, float32 ``[nodes, 2]``."""
+    """Return the positions of all nodes in a layout, float32 ``[nodes, 2]``.
+
+    The layout `levels` measures distances from the node with the label ``root`` (None: rank 0).
+    """
     return layouts.layout(_small(spec), name, root or 0)
 
 
@@ -99,7 +102,7 @@ def list_forests(spec: str) -> list[tuple[str, str]]:
 
 
 def list_schedules(spec: str) -> list[tuple[str, str]]:
-    """Return the id and short name of a schedule for each algorithm that needs no arguments.
+    """Return the id and short name of a schedule for each algorithm with valid default arguments.
 
     Each schedule has the default arguments and port model; its root is the node of rank 0.
     """
@@ -171,7 +174,11 @@ def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
 def list_schedule_rows(
     schedule_id: str, output: Format = Format.JSON, *, expand: bool = False
 ) -> str:
-    """Return the rows of a schedule, with labels of nodes, as JSON or CSV text."""
+    """Return the rows of a schedule, with labels of nodes, as JSON or CSV text.
+
+    Raises:
+        LimitError: the schedule has more than `MAX_LISTED` rows.
+    """
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     if len(built) > MAX_LISTED:
         raise LimitError(
@@ -202,10 +209,13 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a simulation, and how many units each node received.
+    """Simulate a schedule; return the results and the number of units that each node received.
 
     A symmetric schedule is expanded only if there are faults. Otherwise, the received units are
     those of one source or, in a reduction, of one destination.
+
+    Raises:
+        LimitError: there are more than `MAX_FAULTS` faults, or the schedule is too large.
     """
     if len(faults) > MAX_FAULTS:
         raise LimitError(
@@ -292,7 +302,7 @@ def find_forest(forest: str | Forest) -> Forest:
     """Return a forest that is given by its id or as an object.
 
     Raises:
-        InputError: the id is not that of a forest that can be built.
+        InputError: no construction builds a forest with this id.
         LimitError: the forest's topology has more than `MAX_NODES` nodes.
     """
     if isinstance(forest, Forest):

@@ -25,7 +25,7 @@ from starcast.support.errors import BusyError
 from starcast.support.vocabulary import Format
 from starcast.web.api.problems import describe_problem, problem_response, refusal
 
-#: Maximum length of a path with its query string.
+#: Maximum length of a path with its query string, in bytes.
 MAX_URL = 8_000
 #: Maximum number of requests that are handled at the same time.
 MAX_REQUESTS = 64
@@ -78,7 +78,7 @@ class RequestCounts:
 
 
 class Guard:
-    """ASGI middleware that refuses requests from other sites, and adds headers to responses.
+    """ASGI middleware that refuses requests from pages of other sites, and adds response headers.
 
     Args:
         app: the application.
@@ -178,7 +178,9 @@ class Guard:
 
 
 class _Reply:
-    """Sends a response with security headers and an ETag, or status 304 for an unchanged response.
+    """Sends a response with security headers and, if its status is 200, with an ETag.
+
+    If the client already has this ETag, a response with status 304 and without a body is sent.
 
     Args:
         send: function that sends a message of the response to the client.
@@ -227,7 +229,7 @@ class _Reply:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a server that listens on this address or name."""
+    """Return whether the host is localhost or a loopback address: only this machine reaches it."""
     if host.casefold() in _LOCAL_NAMES:
         return True
     try:
@@ -253,7 +255,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
     For example, the page may load the URL as an image, a script or a frame. Browsers send many of
     these requests without an Origin header.
     """
-    # Clients other than browsers send no such headers. They are served, as they run no scripts.
+    # Clients other than browsers send no such headers. Their requests come from no page.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (

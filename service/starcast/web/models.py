@@ -134,7 +134,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """A step of a schedule: links used, and units in the largest packet, for all sources."""
+    """The number of links used in a step, and of units in its largest packet, for all sources."""
 
     step: int
     links_used: int
@@ -391,12 +391,12 @@ class PanelData(BaseModel):
     )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(
-        description="links used in each step by the runs; empty if another panel has the same data"
+        description="links used per step, for one run per curve; empty if another panel shows them"
     )
 
 
 class Curves(BaseModel):
-    """The curves of an experiment."""
+    """The panels (plots) of an experiment, with their curves."""
 
     panels: list[PanelData]
 

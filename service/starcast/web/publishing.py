@@ -30,8 +30,8 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     )
 
 
-#: Required free disk space in MB (10^6 bytes), if there is no earlier site. Claims and records
-#: alone take 20 MB.
+#: Minimum required free disk space in MB (10^6 bytes). If an earlier site is larger, its size is
+#: required. Claims and records alone take 20 MB.
 _SMALLEST = 40
 #: Maximum number of messages about problems, and about files that are no longer published.
 _NAMED = 5
@@ -55,8 +55,8 @@ class Publishing(Connection):
         topology to which a page links, CSV and JSON files of all tables, and a search page. The
         site can be opened as a file, or copied to any folder of a web server. If the site is
         published again, pages keep their addresses, and the new site replaces the earlier one only
-        when it is complete. If PostgreSQL is not running, only claims and records are published.
-        Install the packages that the command needs with the extra starcast[web].
+        when it is complete. If PostgreSQL is not running, only claims, records and explorer pages
+        are published. The command needs the packages of the extra starcast[web].
 
         Args:
             folder: folder for the site: a new or empty folder, or a folder with an earlier site.
@@ -75,8 +75,8 @@ class Publishing(Connection):
             InputError: the folder contains other files or cannot be written, or one of ``ids`` or
                 ``compare`` does not exist.
             LimitError: the disk has less free space than the site needs.
-            UnavailableError: the settings name a server, and it cannot be reached; or a package of
-                the extra starcast[web] is not installed.
+            UnavailableError: a server that the settings name cannot be reached, or a package of the
+                extra starcast[web] is not installed.
 
         Example:
             >>> with Publishing(Settings.load()) as opened:

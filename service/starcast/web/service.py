@@ -1,4 +1,4 @@
-"""The state of the server: settings, worker processes, and connections to the stores."""
+"""The state of the server: settings, worker processes, connections to PostgreSQL and Neo4j."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,11 +25,11 @@ from starcast.web import computations, models
 from starcast.web.guard import RequestCounts
 from starcast.web.workers import P, Pool, Result, Workers
 
-#: Number of requests that can use the stores at the same time.
+#: Number of requests that can use PostgreSQL and Neo4j at the same time.
 LABS = 4
-#: Maximum time in seconds that a request waits while all connections to the stores are in use.
+#: Maximum time in seconds for which a request waits while all `LABS` labs are in use.
 WAIT_SECONDS = 4.0
-#: Maximum number of requests that use the stores or wait for them.
+#: Maximum number of requests that use a lab or wait for a lab.
 MAX_STORE_REQUESTS = 12
 
 router = APIRouter(tags=["health"])

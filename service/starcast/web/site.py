@@ -116,11 +116,11 @@ class Site:
         self._service.close()
 
     def describe_missing_packs(self) -> str:
-        """Return a sentence that names unloaded packs with stored verdicts; "" if none exist."""
+        """Return a sentence that names unloaded paper packs with stored verdicts; "" for none."""
         return evidence.describe_missing_packs(self._service)
 
     def count_unchecked(self) -> int:
-        """Return the number of claims without a verdict on the loaded version of their pack."""
+        """Return the number of claims without a verdict for the loaded version of their pack."""
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:

@@ -71,7 +71,7 @@ class Pool(Generic[Item]):
         """Lend an idle slot until the context ends; wait at most ``seconds`` for an idle slot.
 
         Raises:
-            BusyError: no slot is idle, or too many requests are waiting.
+            BusyError: no slot became idle in time, or too many requests are waiting.
         """
         busy = BusyError(self._busy, hint="try again in a few seconds")
         if not self._places.acquire(blocking=False):

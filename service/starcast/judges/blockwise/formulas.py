@@ -253,8 +253,8 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
     Returns:
         A port and a step. The port leads from the root of the node's substar to the parent of this
-        root; in the step, this root is informed. Each k adds 1 step if c = 1, and 2 steps if c is
-        neither 1 nor k.
+        root; in the step, this root is informed. Both are 0 if this root is the identity. Each k
+        adds 1 step if c = 1, and 2 steps if c is neither 1 nor k.
     """
     for position in range(n + 1):
         y[position] = x[position]
@@ -294,7 +294,7 @@ def first_displaced(n: int, x: Array, k: int) -> int:
 def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
     """Write the port from node x to its parent in edge-disjoint tree l into ``out[l]``, l = 2..n.
 
-    Reference: Fragopoulou & Akl 1996, Def. 8.
+    The port is 0 if x is the root, the identity. Reference: Fragopoulou & Akl 1996, Def. 8.
     """
     position = np.empty(n + 1, dtype=np.uint8)
     is_root = True

@@ -301,14 +301,14 @@ def _read_parents_of_ports(
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
     """Return whether `_examine_nodes` can be skipped for a row.
 
-    This is the case if the potential of each node's parent is smaller by 1, and no potential must
-    be recorded. Most rows pass this test. The loop has no branches, so it is compiled to vector
+    This is the case if the potential of each node's parent is smaller by 1, and no potential needs
+    to be recorded. Most rows pass this test. The loop has no branches, so it is compiled to vector
     instructions.
 
     Args:
         own: the potentials of the nodes.
         flags: the potentials of the nodes' parents; overwritten.
-        recorded: the smallest potential that must be recorded.
+        recorded: the smallest potential that needs to be recorded.
     """
     limit = np.uint8(recorded)
     for order in range(len(own)):

@@ -5,7 +5,7 @@ translation of S_n that maps the identity to this root; translations are automor
 ports. The dimension change DC(i, T) is the image of T under the rotation R^i, an automorphism that
 maps port d to port R^i(d) (docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of
 one forest to an edge of the other, so levels and loads are the same. The results for the identity
-therefore hold for the images too; they are reported with the labels of the images.
+therefore hold for the images too. Messages contain the labels of the images.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: all other symbols. With 7 symbols, the largest table has 6! x 6! entries, or 1 MB, and most
 #: tables fit into the processor's cache.
 MAX_BLOCK = 7
-#: Maximum n. A 64-bit integer counts the trees that use each port of a node. A port has 4 bits,
-#: which count up to 15, and there are n-1 trees.
+#: Maximum n. A 64-bit integer counts the trees that use each port of a node, with 4 bits per port.
+#: 4 bits count up to 15, and there are at most n-1 trees.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -47,8 +47,8 @@ class Source:
     """A forest in closed form: formulas determine the parent ports of its nodes.
 
     The formulas describe a forest with the identity as root. The forest with the id ``id`` is the
-    image of that forest under an automorphism. The automorphism consists of ``rotations`` rotations
-    and the translation that maps the identity to ``root``.
+    image of that forest under an automorphism. The automorphism consists of ``rotations``
+    rotations, followed by the translation that maps the identity to ``root``.
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.

@@ -40,9 +40,8 @@ from starcast.support.progress import Reporter, Silent, reporting
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task. The first number is for formulas that are evaluated for whole
-#: rows, the second for formulas that are evaluated node by node. A task of this size takes some
-#: seconds.
+#: Number of tree edges per task, for the greedy formulas and for all others. The greedy formulas
+#: are faster, because many nodes are evaluated at once. A task of this size takes some seconds.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the verification.
 _MANY_EDGES = 500_000_000
@@ -68,11 +67,12 @@ class RangeResult(StrictRecord):
     Attributes:
         blocks: the first block of the range, and the block after the last one.
         load: at index i, the number of directed links with load i.
-        largest: the largest potential of each tree.
-        witnesses: for each tree, up to 16 nodes with its largest potential, each as (block, tree,
-            index in the block).
-        exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
-            all of them; an undeclared exception raises an error.
+        largest: for each tree, the largest potential of a node in the range.
+        witnesses: for each tree, up to 16 nodes of the range with this potential, each as (block,
+            tree, index in the block).
+        exceptions: the nodes without a parent, or whose parent's potential is not smaller by 1, in
+            the same form. The closed form declares all of them; an undeclared exception raises an
+            error.
     """
 
     blocks: Range
@@ -92,7 +92,8 @@ class BlockVerification:
         trees: the number of trees.
         edges: the number of tree edges, all of which were examined.
         heights: the height of each tree.
-        load_histogram: the number of directed links with each load.
+        load_histogram: the number of directed links with each load, by load; a load that no link
+            has is omitted.
     """
 
     id: str
@@ -126,12 +127,12 @@ def verify_blocks(
 
     Args:
         source: the forest in closed form.
-        jobs: the number of processes; by default one per core if the work is large enough.
+        jobs: the number of processes; by default one per core, or a single one for little work.
         reporter: reports the progress.
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
     Raises:
-        RejectedError: a tree is not a spanning tree; the message names an offending node.
+        RejectedError: a tree is not a spanning tree; the message names the tree.
         InputError: ``jobs`` is less than 1.
         LimitError: the results prove only bounds on a height, memory is too small for a range of
             blocks, or a worker was killed repeatedly.
@@ -223,7 +224,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
     Raises:
         RejectedError: a result belongs to another forest, the ranges do not cover every block
-            exactly once, or the parents of a node do not lead to the root.
+            exactly once, a tree has no root, or the parents of a node do not lead to the root.
         LimitError: the results prove only bounds on a height.
     """
     found = sorted(results, key=lambda result: result.blocks)
@@ -414,9 +415,9 @@ def verify_shard(
 
     Args:
         source: the forest in closed form.
-        shard: the shard to examine: its number and the number of all shards.
+        shard: the shard to examine, given by its number and the number of all shards.
         file: the path of the result file; an existing file is replaced only by a complete one.
-        jobs: the number of processes; by default one per core if the work is large enough.
+        jobs: the number of processes; by default one per core, or a single one for little work.
         reporter: reports the progress.
         executor: runs the ranges of blocks, instead of worker processes on this machine.
 
@@ -444,7 +445,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
     """Merge the shards of a verification, and return the results for the entire forest.
 
     Raises:
-        InputError: the files are not all shards of one verification, or are damaged.
+        InputError: the files are not exactly the shards of one verification, or a file is damaged.
         RejectedError: the shards were computed by different code, or a tree is not spanning.
         LimitError: the results prove only bounds on a height, or a file is too large.
     """

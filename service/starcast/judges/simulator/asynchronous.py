@@ -5,11 +5,12 @@ The critical path is the chain of packets that determines the total time of the 
 A packet waits until all its units are at its sender, and until the previous packet on its directed
 link has ended. If several rows deliver a unit, the earliest arrival counts. In the one-port model,
 a packet waits for the previous packets at its sender and at its receiver, not for the previous
-packet on its link. A packet ends when its duration has passed. So the vector x of all end times is
-a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and additions. If
-all durations are positive, or all are 0, F has exactly one fixed point. In this fixed point, no
-packet ends later than in the synchronous model. Iterating F reaches it from any times between 0 and
-the synchronous times (docs/execution-models.md has the proofs).
+packet on its link; only at a switch, it waits for the link. A packet ends when its duration has
+passed. So the vector x of all end times is a fixed point x = F(x) of a monotone function F, which
+consists of maxima, minima and additions. If all durations are positive, or all are 0, F has exactly
+one fixed point. In this fixed point, no packet ends later than in the synchronous model. Iterating
+F reaches the fixed point from any times between 0 and the synchronous times
+(docs/execution-models.md has the proofs).
 
 If no unit is delivered to a node twice, a packet depends on packets of earlier steps only. So a
 single pass over the steps in their order gives the exact times; all packets of a step are executed

@@ -5,8 +5,8 @@ time of its unit at its sender, and *gives* (writes) the arrival time of its uni
 If every endpoint must receive every unit (broadcast, allgather), there is an arrival time for every
 (node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
 there is one arrival time per row, which the next row of the journey reads. If journeys branch, join
-or return to a node (copies of units along several trees), there is one arrival time per (node,
-unit) pair that occurs; pairs are looked up in a sorted list.
+or return to a node (copies of units along several trees), or are very long, there is one arrival
+time per (node, unit) pair that occurs; pairs are looked up in a sorted list.
 
 In a reduction, each row that sends a partial sum writes a separate arrival time. A row that sends
 the sum of a node reads the arrival times of all rows whose sums this node has added in earlier
@@ -69,8 +69,8 @@ class Dependencies(ABC):
     Attributes:
         size: the number of arrival times.
         initial: the indices of the arrival times of units at their sources.
-        unique: True if at most one row writes each arrival time, and no row writes an initial
-            arrival time.
+        unique: True only if at most one row writes each arrival time, and no row writes an initial
+            arrival time; False if this is not known.
     """
 
     size: int

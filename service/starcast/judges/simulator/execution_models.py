@@ -39,8 +39,8 @@ class PacketTimes(NamedTuple):
         port: the ports of the senders, int64 ``[packets]``.
         receiver: the ranks of the receivers, int64 ``[packets]``.
         units: the number of units in each packet, int64 ``[packets]``.
-        start: the times at which the packets start, with the dtype of `Timing.arrivals`.
-        end: the times at which all units of the packets are at the receivers, with the same dtype.
+        start: the times at which the packets start, int64 or object (see `Timing`).
+        end: the times at which all units of the packets are at the receivers, int64 or object.
     """
 
     step: Indices
@@ -68,7 +68,8 @@ class Timing:
             Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
 
-    The dtype of both arrays is int64, or object if a time is a fraction or is 2^62 or more.
+    The dtype of an array is int64, or object if T_s or the time per unit over a link is not an
+    integer, or if a time in the array is 2^62 or more.
     """
 
     execution: ExecutionModel
@@ -88,7 +89,7 @@ class Timing:
         each packet started when the packet before it ended. If a packet waited equally long for a
         unit and for its link, sender or receiver, its ``waits_for`` names the link, sender or
         receiver. Of a symmetric schedule, only packets of the source whose rows are stored are
-        listed.
+        listed, unless the schedule is expanded (see `packets`).
         """
         return self._path()
 
@@ -129,9 +130,8 @@ def timing(
     All times are computed as integer multiples of the largest time that divides ``t_s``, all
     latencies and all times per unit. The integers have 32 or 64 bits if they fit; otherwise they
     are Python integers, which are about 50 times slower. A float is replaced by its exact binary
-    value. Faults drop the same rows as in `starcast.simulate`. The rows of a symmetric schedule are
-    executed without expanding it, unless translation changes ports (in most S_{n,k}) or there are
-    faults.
+    value. Faults drop the same rows as in `starcast.simulate`. A symmetric schedule is executed
+    without expanding it, unless translation changes ports (in most S_{n,k}) or there are faults.
 
     Args:
         schedule: any schedule that `starcast.simulate` accepts.

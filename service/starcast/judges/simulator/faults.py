@@ -43,8 +43,8 @@ class Fault:
         step: the first step of the outage; step 1 means from the start.
 
     Raises:
-        InputError: ``what`` is a tuple that does not have two elements, or the step is not a
-            positive integer below 2^63 - 1.
+        InputError: ``what`` is a tuple or list that does not have two elements, or the step is not
+            a positive integer below 2^63 - 1.
     """
 
     what: End | tuple[End, End]
@@ -149,7 +149,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences about dead nodes, such as the units that need not be delivered."""
+        """Return sentences that explain the effects of dead nodes, such as undelivered units."""
         dead = [(rank, step) for rank, step in self._dead_nodes() if rank < postcondition.endpoints]
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:

@@ -1,12 +1,13 @@
 """Determine the nodes that must receive each unit, and the step after which a node holds a unit.
 
-The *postcondition* of a collective states the source of every unit, and the nodes that must receive
-it. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
+The *postcondition* of a collective consists of the source of every unit, and the nodes that must
+receive the unit. Both follow from the number of the unit (see `starcast.collectives.Schedule`).
 
 If every endpoint must receive every unit, as in broadcasts and allgathers, nearly every
 (node, unit) pair occurs. Then arrays contain the arrival time of every pair. If each unit has one
-destination, the rows of each unit are followed from its source (`Journeys`). If that fails, arrival
-times are stored only for the pairs that occur, which are found by binary search.
+destination, the rows of each unit are followed from its source (`Journeys`). If some rows do not
+form such a journey, arrival times are stored for the pairs that occur; a pair is found by binary
+search.
 """
 
 from abc import ABC, abstractmethod
@@ -323,8 +324,8 @@ class ArrivalTimes(Deliveries):
 class SortedRows(NamedTuple):
     """Rows sorted by unit, so that the rows of a unit's journey to its destination are adjacent.
 
-    The rows of a unit can also be sorted by tree. A row continues a journey if the previous row has
-    delivered the unit to its sender, even if the two rows belong to different trees.
+    The rows of a unit may be sorted by tree in addition. A row continues a journey if the previous
+    row has delivered the unit to its sender, even if the two rows belong to different trees.
 
     Attributes:
         order: the index that each row had before sorting.
@@ -404,8 +405,8 @@ class Journeys(Deliveries):
     def _find_suspects(self) -> Indices:
         """Return, in ascending order, the rows whose sender may lack the row's unit.
 
-        The sender of such a row is neither the unit's source nor the receiver of the unit's
-        previous row in `sorted_rows`.
+        The sender of such a row is not the unit's source, and the unit's previous row in
+        `sorted_rows` has not delivered the unit to this sender.
         """
         journeys = self.sorted_rows
         is_sound = journeys.departs.copy()

@@ -1,10 +1,10 @@
 """Group the executed rows of a schedule into packets, with durations as exact integers.
 
-A packet has all units that cross a directed link in a step. The rows of a symmetric schedule
-represent all sources. If translation keeps ports, a row is translated to every directed link of its
-port exactly once (see `starcast.judges.simulator.simulation`). All nodes then send and receive
-packets of the same sizes at the same times. So one packet represents the packets of all links of
-its port, and has the units of all rows with the same step and port.
+A packet consists of all units that cross a directed link in a step. The rows of a symmetric
+schedule represent all sources. If translation keeps ports, a row is translated to every directed
+link of its port exactly once (see `starcast.judges.simulator.simulation`). All nodes then send and
+receive packets of the same sizes at the same times. So one packet represents the packets of all
+links of its port, and consists of the units of all rows with the same step and port.
 
 All times in an execution are multiples of a tick, so they are computed as integers.
 """
@@ -91,6 +91,8 @@ class Packets:
         units: int64 ``[packets]``, the number of units in each packet.
         keeps_rows: whether the rows have the same order as the executed rows of the schedule.
         links: the directed links of the topology.
+        one_port: whether the schedule uses the one-port model.
+        single: whether every packet has only one unit.
     """
 
     step: Integers
@@ -324,7 +326,7 @@ class Ticks:
     def times(self, ticks: Times) -> Times:
         """Convert ticks to times; `never` becomes -1.
 
-        The dtype is int64, or object if a time is not an integer or is 2^62 or more.
+        The dtype is int64, or object if the tick is not an integer or a time is 2^62 or more.
         """
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))

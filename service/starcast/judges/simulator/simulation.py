@@ -80,8 +80,14 @@ class Traffic:
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
         """Count the links used in each step, and the units in the largest packet of each step.
 
+        Args:
+            executed: the rows to count, as a slice or as a mask of all rows.
+
         Returns:
             Two arrays, int64 ``[steps]`` each: the number of links, and the number of units.
+
+        Raises:
+            LimitError: there are too many steps.
         """
         step = self.rows.step[executed]
         steps = _last_step(step)
@@ -200,7 +206,7 @@ def _count_in_run(same: Mask) -> Counts:
 
 
 def _receives_again(step: Integers, sender: Integers, receiver: Integers, packet: Mask) -> Mask:
-    """Return which rows send to a node that already receives from another sender in that step.
+    """Return which rows send to a node that already receives from another sender in the same step.
 
     Args:
         step: the steps, ascending.
@@ -391,11 +397,13 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
             counts.
 
     Returns:
-        The results. If a row violates a rule, only the steps before this row are executed.
+        The results. If a row violates a rule, only the steps before the step of this row are
+        executed.
 
     Raises:
-        InputError: a fault is neither a node nor a link of the topology, or the number of units is
-            not divisible by the number of sources, destinations or (source, destination) pairs.
+        InputError: ``faults`` is not an iterable of faults, a fault is neither a node nor a link of
+            the topology, or the number of units is not divisible by the number of sources,
+            destinations or (source, destination) pairs.
         LimitError: the schedule has too many steps or units, or the rows of all sources do not fit
             into memory.
 

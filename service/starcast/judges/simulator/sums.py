@@ -35,7 +35,8 @@ from starcast.topologies import memory
 #: The maximum number of sums, and a lower maximum for schedules with few rows. Without the lower
 #: maximum, a short file whose rows name trees with high numbers could fill the memory.
 _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
-#: Maximum size in bytes of the sets of contributions that are in memory at the same time.
+#: Maximum size in bytes of the sets of contributions of several lanes that are in memory at the
+#: same time. A single lane may need more.
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the arriving sum and the receiver's sum share a contribution"
 _AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
@@ -140,9 +141,10 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return the number of contributions that each node holds for each unit at the end.
+        """Return the number of contributions in each node's largest sum for each unit at the end.
 
-        The shape is ``[nodes, units]``.
+        If the node has received the complete unit, all contributions count. The array is int64
+        ``[nodes, units]``.
         """
         nodes, units = self.postcondition.nodes, self.postcondition.units
         size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
@@ -216,12 +218,16 @@ class Sums(Deliveries):
 
 
 def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Violation | None:
-    """Return the first row that counts a contribution twice, or None.
+    """Return the violation of the first row that counts a contribution twice, or None.
 
     Args:
         postcondition: the postcondition of the rows.
         rows: rows with valid nodes, ports and units.
         end: the number of rows to check.
+
+    Raises:
+        LimitError: there are too many partial sums, or the sets of contributions do not fit into
+            memory.
     """
     lanes = Lanes(postcondition, rows, end)
     combine = _combine(rows)[:end]
@@ -255,7 +261,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Find the first row that counts a contribution twice, by executing lanes with sets.
+    """Find the first row that counts a contribution twice, by executing irregular lanes with sets.
 
     A set contains the nodes whose contributions a sum has.
 
@@ -268,7 +274,8 @@ def _find_overlap(
             a sum in the step in which it sends its own, or later.
 
     Returns:
-        The first row whose sum has a contribution that the receiver's sum already has, or None.
+        The index of the first row whose sum has a contribution that the receiver's sum already
+        has, or None.
 
     Raises:
         LimitError: the sets do not fit into memory.
@@ -313,7 +320,7 @@ def _add_sets(
         sets: the sets, one bit per node, uint64 ``[sets, words]``; modified in place.
 
     Returns:
-        The first row whose two sets have a node in common, or None.
+        The index of the first row whose two sets have a node in common, or None.
     """
     step = rows.step[index]
     begins = np.flatnonzero(~repeats_previous(step)).tolist()

@@ -78,11 +78,11 @@ class Exact(TypeDecorator[Fraction]):
     cache_ok = True
 
     def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Convert a number to a string, in lowest terms."""
+        """Convert a number to a string in lowest terms; None stays None."""
         return None if value is None else str(Fraction(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
-        """Convert the stored string to a number."""
+        """Convert the stored string to a number; None stays None."""
         return None if value is None else _read_fraction(value)
 
 
@@ -127,7 +127,8 @@ def field(
         comment: the comment.
         arguments: positional arguments of SQLAlchemy's ``mapped_column``.
         check: an SQL condition on the column's values; {} stands for the name of the column.
-        words: the allowed values; empty if ``check`` alone restricts the values.
+        words: the allowed values, from which the condition is made instead of ``check``; empty to
+            use ``check``.
         options: keyword arguments of ``mapped_column``.
     """
     if words:

@@ -33,8 +33,8 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: Pattern of the statement before a table's rows in pg_restore's output.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: a list of the column names, and an iterable of byte strings,
-#: which together are the output of COPY.
+#: The rows of a table in a backup: a list of the column names, and an iterable of byte strings. The
+#: joined byte strings are rows in the text format of COPY.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 

@@ -81,7 +81,8 @@ class StoredNetwork(Base):
     spec: Mapped[str] = key("name and first SHA-256 digits of the network: mine-3fa2c1", check=SPEC)
     name: Mapped[str] = field("name that the user gave to the network: mine", index=True)
     sha256: Mapped[str] = field(
-        "SHA-256 of labels, switches, links, capacities, latencies", check="{} ~ '^[0-9a-f]{64}$'"
+        "SHA-256 of labels, switches, links, capacities and latencies",
+        check="{} ~ '^[0-9a-f]{64}$'",
     )
     labels: Mapped[list[Any]] = field("label of each node, in order of rank", check=ARRAY)
     titles: Mapped[list[Any]] = field("text of each node in the source, by rank", check=ARRAY)
@@ -94,8 +95,8 @@ class StoredNetwork(Base):
         check=ARRAY, server_default=text("'[]'"),
     )  # fmt: skip
     endpoints: Mapped[int | None] = field(
-        "number of nodes that are not switches, which have the lowest ranks; null in rows of older"
-        " versions, in which all nodes are endpoints"
+        "number of endpoints (nodes that are not switches), which have the lowest ranks; null in"
+        " rows of older versions, in which all nodes are endpoints"
     )
     capacities: Mapped[list[Any]] = field(
         "capacity of each link, in the order of links, or empty if all are 1",
@@ -223,7 +224,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store. Artifacts without a row are not found."""
+    """The state of one artifact in the graph store. An artifact without a row counts as absent."""
 
     __table_args__ = (
         counts("expected_nodes >= 0 and expected_relationships >= 0"),
@@ -237,12 +238,22 @@ class Materialization(Base):
         words=("planned", "loading", "complete", "failed"),
     )
     method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
-    expected_nodes: Mapped[Big] = field("number of nodes that the graph must hold")
-    expected_relationships: Mapped[Big] = field("number of relationships that the graph must hold")
-    found_nodes: Mapped[Big | None] = field("number of nodes found in the graph")
-    found_relationships: Mapped[Big | None] = field("number of relationships found in the graph")
+    expected_nodes: Mapped[Big] = field(
+        "number of nodes that the artifact adds to the graph, other than its own node"
+    )
+    expected_relationships: Mapped[Big] = field(
+        "number of links, tree edges or sends that the artifact adds to the graph"
+    )
+    found_nodes: Mapped[Big | None] = field(
+        "number of nodes counted in the graph; null unless loaded over Bolt"
+    )
+    found_relationships: Mapped[Big | None] = field(
+        "number of relationships counted in the graph; null unless loaded over Bolt"
+    )
     expected_checksum: Mapped[str] = field("checksum of the built artifact")
-    found_checksum: Mapped[str | None] = field("checksum of the artifact in the graph")
+    found_checksum: Mapped[str | None] = field(
+        "checksum computed by the graph store; null unless loaded over Bolt"
+    )
     plugins: Mapped[dict[str, Any]] = empty_object(
         "module, version and SHA-256 of the plug-ins that built the artifact, by name"
     )
@@ -260,7 +271,8 @@ class Experiment(Base):
     )
     grid: Mapped[dict[str, Any]] = empty_object("grids as JSON; {} for a collection of single runs")
     points: Mapped[int | None] = field(
-        "number of points in the grids; null if no grid exists, or if stored before revision 0002",
+        "number of points in the grids; null if no grid exists, or in rows from before schema"
+        " revision 0002",
         check="{} > 0",
     )
     created_at: Mapped[datetime] = moment("when the first run was stored")
@@ -292,7 +304,7 @@ class Run(Base, AxisColumns):
         "number of the experiment", ForeignKey("experiment.id", ondelete="CASCADE"), sort_order=-2
     )
     message_units: Mapped[Big | None] = field(
-        "number of pieces into which a message is split; null in runs of older versions"
+        "number of pieces into which a message is split; null in some runs of older versions"
     )
     missing: Mapped[Big] = field(
         "number of (node, unit) pairs undelivered because of faults", server_default=text("0")
@@ -415,7 +427,7 @@ class StoredRecord(Base):
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
     value: Mapped[int] = field("value of the witness")
     bound: Mapped[int] = field("bound on the value: no object has a better value")
-    optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
+    optimal: Mapped[bool] = field("whether value and bound are equal", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
         "evidence for the bound with SHA-256 and checker; null if the bound follows from theory or"

@@ -114,7 +114,10 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return the numbers of all runs and of failed runs, keyed by experiment number."""
+    """Return the numbers of all runs and of failed runs, keyed by experiment number.
+
+    Experiments without runs are omitted.
+    """
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -366,8 +369,8 @@ def save_forest(session: Session, forest: "Forest") -> None:
     The caller must have verified the forest and stored its topology.
 
     Raises:
-        RejectedError: in some tree, the parent ports do not lead from every node to the root;
-            nothing is stored.
+        RejectedError: in some tree, the parent ports do not lead from every node of the tree to the
+            root; nothing is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))

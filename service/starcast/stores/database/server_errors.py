@@ -138,9 +138,10 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether the server rejected a value or a row.
+    """Return whether a value or a row was rejected, so that the caller must explain the error.
 
-    Only the caller knows where the value comes from, so the caller has to create the error message.
+    Only the caller knows where the value comes from. The result is False for a character that the
+    database's encoding lacks, because `describe_error` explains this error.
     """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:
@@ -169,7 +170,8 @@ def read_reason(error: psycopg.Error) -> tuple[str, str]:
 def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
     """Return the address, user name and database name of a PostgreSQL connection.
 
-    The values come from libpq if the connection failed, and otherwise from the URL.
+    The values come from libpq if the connection failed, and otherwise from the URL. Without a URL,
+    the result has words such as ``the user`` instead.
     """
     if error.pgconn is not None and error.pgconn.port:
         known = error.pgconn

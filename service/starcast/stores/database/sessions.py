@@ -76,8 +76,8 @@ _SETTINGS = (
 # schema, so that processes that use different stores do not block each other.
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two 32-bit numbers. The transaction
-# that holds a lock is idle, so its state last changed when it took the lock. A process that waits
-# for exclusive access is listed first, because shared locks are refused while that process waits.
+# that holds a lock is idle, so its state last changed when it acquired the lock. A process that
+# holds or awaits exclusive access is listed first, because it makes all other processes wait.
 _HOLDERS_OF = text(
     "select pid, granted, mode, application_name,"  # noqa: S608 - only constants
     " extract(epoch from clock_timestamp() - state_change)::float8 as seconds"
@@ -89,7 +89,7 @@ _HOLDERS_OF = text(
 )
 #: Prefix of the application name of a connection that holds a lock; the name ends with the task.
 _HOLDER = "starcast: "
-#: Maximum length of an application name in PostgreSQL.
+#: Maximum length of an application name in PostgreSQL, in bytes.
 _NAME_BYTES = 63
 # The names are looked up in pg_settings, because transaction_timeout is unknown to servers before
 # version 17.
@@ -110,7 +110,8 @@ _READING = "starcast_reading"
 def is_pooled(connection: Connection) -> bool:
     """Return whether the connection goes through a pooler instead of directly to the server.
 
-    A server reports the id of the process that serves the client; a pooler reports a fictitious id.
+    At login, a server reports the id of the process that serves the client, whereas a pooler
+    reports a fictitious id.
     """
     driver: Any = connection.connection.driver_connection
     return bool(connection.scalar(text("select pg_backend_pid()")) != driver.info.backend_pid)
@@ -129,7 +130,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     def wait(
         self, gen: Protocol[Result], interval: float = CHECK_SECONDS, *args: Any, **options: Any
     ) -> Result:
-        """Exchange one message with the server as psycopg does, but detect a silent server."""
+        """Run an exchange of messages as psycopg does, but detect a silent server."""
         exchange = self._watched(gen)
         try:
             # Without an interval, psycopg would check continuously, which occupies a processor.
@@ -142,7 +143,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
     def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
-        """Run an exchange of messages with the server; probe the server if it is silent."""
+        """Wrap an exchange of messages, so that the server is probed if it is silent."""
         deadline = self._deadline()
         try:
             awaited = next(exchange)
@@ -292,8 +293,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: ``wait`` is False, and another process is replacing the store or waiting to do
-            so; or ``exclusive`` is True, and another process is writing to the store.
+        BusyError: ``wait`` is False, and another process is replacing the store or waiting to
+            replace it or, if ``exclusive`` is True, is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -352,16 +353,17 @@ def advisory_lock(
     Args:
         engine: the database.
         name: the name from which the lock's key is computed.
-        busy: the error to raise if another process holds the lock; None for an error that names
-            the activity of that process.
-        task: the activity of this process, which other processes name in their error messages.
+        busy: the error to raise if the lock is not available; None for an error that names the
+            activity of the process that holds the lock.
+        task: the activity of this process, which the messages of waiting processes name; None to
+            show no activity.
         shared: let other processes hold the lock in shared mode at the same time.
         waiting: function called with the activity of the process that holds the lock, before
             waiting for the lock; None to raise BusyError instead of waiting.
 
     Raises:
-        BusyError: ``waiting`` is None, and another process holds the lock or waits for exclusive
-            access.
+        BusyError: ``waiting`` is None, and another process holds the lock (in exclusive mode, if
+            ``shared`` is True) or waits for exclusive access.
     """
     function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     key = {"key": name}
@@ -409,7 +411,10 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe what the other processes are doing that hold this lock or wait for it."""
+    """Describe the activity of one process that holds this lock or waits for it; count the others.
+
+    If ``shared`` is True, processes with shared access are ignored, since they prevent nothing.
+    """
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)

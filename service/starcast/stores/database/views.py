@@ -76,7 +76,7 @@ RUN_SUMMARY = View(
 
 CLAIM_SUMMARY = View(
     "claim_summary",
-    "One row per claim: its newest stored verdict and the verification run that gave it.",
+    "One row per claim: its newest stored verdict, and the verification run with this verdict.",
     """
     select
         verdict.claim, -- id of the claim: TS.L5
@@ -87,7 +87,7 @@ CLAIM_SUMMARY = View(
         verdict.detail, -- description of the findings
         (select sum(evidence.seconds) from claim_evidence as evidence
             where evidence.claim_run = verdict.claim_run and evidence.claim = verdict.claim)
-            as seconds, -- total time of the claim's checks
+            as seconds, -- total seconds of the claim's checks
         verdict.claim_run, -- number of the verification run
         claim_run.level, -- quick, full or deep; null if sizes were given instead
         claim_run.version, -- version of starcast
@@ -104,7 +104,7 @@ CLAIM_SUMMARY = View(
 ARTIFACT = View(
     "artifact",
     "One row per known artifact, complete or not: a topology, forest or schedule with its state in"
-    " the graph and its measured values. A value that its kind does not have is null.",
+    " the graph and its measured values. Columns that do not apply to an artifact's kind are null.",
     """
     select
         state.kind, -- topology, forest or schedule
@@ -122,7 +122,7 @@ ARTIFACT = View(
         forest.root_label, -- label of the root of a forest
         forest.trees, -- number of trees in a forest
         forest.height, -- largest level in a forest
-        forest.congestion, -- largest number of trees of a forest that use the same directed link
+        forest.congestion, -- maximum number of trees of a forest that use the same directed link
         schedule.forest, -- id of the forest of a schedule
         schedule.collective, -- collective of a schedule
         schedule.algorithm, -- algorithm of a schedule
@@ -133,9 +133,10 @@ ARTIFACT = View(
         schedule.transmissions, -- number of times that a unit of a schedule crosses a link
         schedule.largest_packet,
             -- maximum number of units on a directed link in a step of a schedule
-        state.expected_nodes as graph_nodes, -- number of the artifact's nodes in the graph
+        state.expected_nodes as graph_nodes,
+            -- number of nodes that the artifact adds to the graph, other than its own node
         state.expected_relationships as graph_relationships,
-            -- number of the artifact's relationships in the graph
+            -- number of links, tree edges or sends that the artifact adds to the graph
         state.started_at, -- when loading was planned
         state.finished_at, -- when the artifact became complete or failed
         topology.endpoints -- number of nodes of a topology that are not switches

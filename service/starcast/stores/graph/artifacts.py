@@ -382,10 +382,10 @@ def checksum(table: NDArray[np.int64]) -> int:
 def checksum_cypher(values: Iterable[str]) -> str:
     """Return a Cypher expression for the checksum of a row.
 
+    A statement with this expression needs the parameters ``$modulus`` and ``$factor``.
+
     Args:
         values: Cypher expressions of the row's values.
-
-    A statement with this expression needs the parameters ``$modulus`` and ``$factor``.
     """
     listed = ", ".join([*values, *map(str, _FINAL)])
     return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
@@ -412,11 +412,11 @@ def node_checksum(topology: Topology) -> int:
 def node_checksum_cypher(first: str) -> str:
     """Return a Cypher expression for the checksum of a node ``a``.
 
-    Args:
-        first: Cypher expression for the key of node 0.
-
     A statement with this expression needs the parameters ``$modulus``, ``$factor`` and ``$digits``
     (`DIGITS`).
+
+    Args:
+        first: Cypher expression for the key of node 0.
     """
     code = (
         f"reduce(c = 0, symbol IN split(a.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
@@ -466,7 +466,7 @@ class GraphArtifact:
 
     @property
     def rows(self) -> Rows:
-        """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
+        """All relationships of the artifact, sorted by start node, end node and other columns."""
         relationship = RELATIONSHIP_OF[self.kind]
         if self.label is TOPOLOGY and self.topology.has_equal_links:
             relationship = LINK

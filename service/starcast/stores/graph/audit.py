@@ -90,7 +90,8 @@ def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
 def read_owner(graph: Graph) -> tuple[str, int] | None:
     """Return the id of the paired database and the schema version of the graph.
 
-    The result is None if the graph is not paired.
+    The result is None if the graph is not paired. A version that is not an integer, because it was
+    edited manually, is returned as 0.
     """
     rows = graph.read(
         f"MATCH (s:{STORE.name}) WHERE s.schema IS NOT NULL RETURN toStringOrNull(s.id) AS id, "

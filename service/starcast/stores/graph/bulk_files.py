@@ -2,8 +2,8 @@
 
 There is one file per label and relationship type, with headers from
 `starcast.stores.graph.schema`. Nodes are numbered from 0 without gaps, so that ``--id-type=actual``
-applies and the importer needs no lookup table from names to nodes. Strings with a comma (``S5,3``)
-are quoted. An empty string is written as ``""``, an absent property as an empty field.
+applies and the importer needs no lookup table from names to nodes. Strings with a comma, a quote or
+a line break are quoted. An empty string is written as ``""``, an absent property as an empty field.
 
 Most blocks of rows are written with numpy: all lines have the same length, so that columns are
 filled by array operations. Numbers therefore have leading zeros, which the importer accepts
@@ -79,7 +79,7 @@ def write(
     """Write the import files for a store with exactly the given artifacts into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
-    its forests and schedules, a forest before the schedules that use it.
+    its forests and schedules, and a forest before the schedules that use it.
 
     Args:
         folder: an existing, empty folder.
@@ -125,7 +125,9 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 def node_bytes(topology: Topology, width: int) -> int:
     """Return an upper bound on the bytes per node of a topology in the import files.
 
-    The argument ``width`` is the number of digits of the largest node number.
+    Args:
+        topology: the topology.
+        width: number of digits of the largest node number.
     """
     # In a topology with translations, all labels have the same length.
     labels = topology.labels([0] if topology.has_translations else None).tolist()

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from starcast.topologies import Topology
 
 #: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
-#: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
-#: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
-#: SEND.combine, 6 added Topology.has_translations, Topology.source and Node.title, 7 added
-#: Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency, TREE_EDGE.subtree_nodes and the
-#: indexes on single properties.
+#: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit. Version 3
+#: added Topology.reverse_ports. Version 4 changed the keys of families that the papers do not
+#: treat. Version 5 added SEND.combine. Version 6 added Topology.has_translations, Topology.source
+#: and Node.title. Version 7 added Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency,
+#: TREE_EDGE.subtree_nodes and the indexes on single properties.
 VERSION = 7
 
 #: Number of bits of a node's key that hold the node's rank, which is at most 12! - 1 < 2^29. Keys
@@ -209,7 +209,10 @@ TOPOLOGY = Label(
         _integer("n", "first size parameter"),
         _integer("k", "second size parameter, such as k of S_n,k", always=False),
         _integer("nodes", "number of nodes"),
-        _integer("endpoints", "number of nodes that are not switches, which have the lowest ranks"),
+        _integer(
+            "endpoints",
+            "number of endpoints (nodes that are not switches), which have the lowest ranks",
+        ),
         _integer("links", "number of undirected links"),
         _integer("degree", "maximum number of links at a node"),
         _integer(
@@ -293,7 +296,7 @@ SCHEDULE = Label(
 )
 LINK = Relationship(
     "LINK",
-    "an undirected link, stored once, from the lower to the higher rank",
+    "an undirected link, stored once, from the node of lower rank to the node of higher rank",
     (
         _string("topology", "spec of the topology"),
         _integer("port", "port of the lower-rank node that leads to the higher-rank node"),
@@ -361,7 +364,7 @@ def find_titles(topology: "Topology") -> Sequence[str]:
 #: nodes begin with a number from `KEY_NUMBERS`.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
-#: The smallest number in `KEY_NUMBERS`.
+#: The smallest number that `KEY_NUMBERS` can contain.
 _FIRST_NUMBER = 1 << 20
 #: Numbers that replace family, n and k in the node keys of all other families' topologies, keyed by
 #: the topology's spec. The numbers are recorded in the table ``node_key`` of the relational store

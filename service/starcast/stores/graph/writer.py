@@ -33,7 +33,8 @@ from starcast.stores.graph.schema import (
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.topologies import Topology
 
-#: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
+#: Time limit for creating indexes, in seconds. For the nodes of S10, this takes 15 s on an idle
+#: machine.
 _INDEX_SECONDS = 3_600
 
 #: A function that is called after each transaction, with the number of rows that the transaction

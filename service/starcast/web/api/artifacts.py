@@ -125,7 +125,7 @@ def list_schedules_on(
 ) -> Page[models.ListedArtifact]:
     """List the stored schedules on a topology, and one schedule for each algorithm.
 
-    The arguments of the algorithms have their default values.
+    Algorithms without valid default arguments are omitted.
     """
     computed = service.compute(computations.list_schedules, spec)
     return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
@@ -303,7 +303,7 @@ def compute_forest(
     construction is ``record``, else from PostgreSQL.
 
     Raises:
-        NotFoundError: no construction builds the forest, and it is not stored.
+        NotFoundError: no construction builds the forest, and the forest is not stored.
         UnavailableError: PostgreSQL, which stores the forest or its network, is not running.
         StarcastError: another error of the function, `Service.compute` or `build_witness_forest`.
     """

@@ -122,7 +122,7 @@ def build_comparison(
     baseline: str | None = None,
     by: PairedBy = "message_units",
 ) -> tuple[ComparisonTable, Profiles]:
-    """Return a comparison of experiments, and the links used in each step by the plotted runs.
+    """Compare experiments or runs; also return the links used in each step by the plotted runs.
 
     Raises:
         LimitError: the experiments have more than `MAX_RUNS` runs in total.

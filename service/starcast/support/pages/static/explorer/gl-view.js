@@ -92,7 +92,7 @@ export class GlView extends Canvas {
     this.programs = { links, strokes, nodes, packets };
     /** @type {Record<string, WebGLBuffer>} */
     this.buffers = {};
-    /** what was uploaded and drawn last, and need not be repeated: the scene, the colours of the links, and the view of the links */
+    /** the scene, the colours of the links and the view of the links that were uploaded and drawn last, and need not be drawn again */
     this.done = { scene: /** @type {Scene | null} */ (null), colours: "", view: "" };
     this.groundBuffer = gl.createFramebuffer();
     this.groundPixels = gl.createRenderbuffer();

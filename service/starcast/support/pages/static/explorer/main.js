@@ -421,7 +421,7 @@ function problemText(error) {
   return hint ? `${message} (${hint})` : message;
 }
 
-/** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
+/** Open the topology of the page, or show only the reason why it cannot be opened. */
 async function start() {
   const source = new Source();
   // Until the topology is loaded, submitting the form must not load the page again.

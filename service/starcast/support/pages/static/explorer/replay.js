@@ -177,7 +177,7 @@ export class Replay {
     return this.reduces ? this.contribution(node) : Number(this.sources[unit] === node);
   }
 
-  /** @param {number} node @returns {number} what the node contributes to each unit of a reduction: 0 or 1 */
+  /** @param {number} node @returns {number} the node's contribution to each unit of a reduction: 0 or 1 */
   contribution(node) {
     return node < this.network.endpointCount ? this.alive[node] : 0;
   }
@@ -202,8 +202,8 @@ export class Replay {
 
   /**
    * @param {number} step @param {number} unit the unit, or -1 for all
-   * @returns {{held: Int32Array, full: number}} what each node holds after a step, and the number that
-   *   is shown in the full colour
+   * @returns {{held: Int32Array, full: number}} the contributions that each node holds after a step, and the
+   *   number of contributions that is shown in the full colour
    */
   progress(step, unit) {
     const ofAll = this.reduces ? this.complete * this.sources.length : this.mostHeld;

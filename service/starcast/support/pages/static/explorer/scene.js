@@ -115,7 +115,7 @@ export class Scene {
     return /** @type {Colour} */ ([...this.fill.subarray(4 * item, 4 * item + 3)]);
   }
 
-  /** Fill the item of a node with the accent colour, and all others with that of the paper. @param {number} node */
+  /** Fill the item of a node with the accent colour, and all other items with the paper's colour. @param {number} node */
   paintFirst(node) {
     const { theme, drawing } = this;
     this.paint((item) => (item === drawing.itemOf[node] ? theme.accent : theme.paper));
