@@ -4,7 +4,7 @@
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   limit (int >= 1, default 10): maximum number of links to list; if several links cut off the
-//     same number of nodes, the links whose ends have the lowest ranks come first
+//     same number of nodes, the links whose ends have the lowest ranks are listed
 // columns:
 //   lower (node): the end of the link that has the lower rank
 //   port: port of the lower end that leads to the higher end

@@ -17,10 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcast import network
 from starcast.lab import Lab
 from starcast.queries.parameters import KINDS, Parameter, Type, bind, convert_value
 from starcast.support.errors import InputError
 from starcast.support.settings import Settings
+from starcast.topologies.permutations import labels_from
 from support.fix_cli import Starcast, refused
 
 if TYPE_CHECKING:
@@ -159,6 +161,24 @@ def test_a_node_parameter_must_belong_to_the_topology_that_another_parameter_nam
     for spec in ["S0", "S13", "T4", "S5,9", ""]:
         with pytest.raises(InputError):
             bind(ON_TOPOLOGY, {"topology": spec, "node": "4321"})
+
+
+def test_labels_in_the_wrong_case_are_replaced_by_the_labels_in_the_graph() -> None:
+    """The server compares strings exactly, so it would find no node of this label."""
+    parameters = [*ON_TOPOLOGY, declared("dead", "list of link", [])]
+    ring = network([("Oslo", "Bergen"), ("Bergen", "stavanger"), ("stavanger", "Oslo")])
+    for spec, node, stored, link, stored_link in [
+        ("FT4", "A0.0", "a0.0", "A0.0-E0.0", "a0.0-e0.0"),
+        (ring.spec, "oslo", "Oslo", "BERGEN-oslo", "Bergen-Oslo"),
+        ("S10", "A987654321", "a987654321", "123456789A-213456789a", "123456789a-213456789a"),
+    ]:
+        found = bind(parameters, {"topology": spec, "node": node, "dead": link})
+        assert (found["node"], found["dead"]) == (stored, [stored_link])
+
+
+def test_labels_that_start_at_0_are_replaced_by_the_labels_in_the_graph() -> None:
+    with labels_from(0):
+        assert bind(ON_TOPOLOGY, {"topology": "S4", "node": "3210"})["node"] == "4321"
 
 
 @pytest.mark.parametrize("kind", ["forest", "schedule"])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
@@ -128,15 +129,17 @@ def _link(given: object) -> str:
     return text
 
 
-def _check_node(network: "Topology", label: str) -> None:
-    network.rank(label)
+def _stored_node(network: "Topology", label: str) -> str:
+    return network.stored_label(network.rank(label))
 
 
-def _check_link(network: "Topology", link: str) -> None:
-    network.ports_between(*map(network.rank, link.split("-")))
+def _stored_link(network: "Topology", link: str) -> str:
+    ends = [network.rank(label) for label in link.split("-")]
+    network.ports_between(*ends)
+    return "-".join(map(network.stored_label, ends))
 
 
-def _check_pattern(network: "Topology", pattern: str) -> None:
+def _stored_pattern(network: "Topology", pattern: str) -> str:
     if not network.has_translations:
         raise InputError(
             f"the labels of {network.spec} have no patterns: they may differ in length",
@@ -147,12 +150,14 @@ def _check_pattern(network: "Topology", pattern: str) -> None:
     # thousand evenly spaced labels contain all symbols, even in a large topology.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
+    pattern = pattern.lower()
     if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
         length = pluralize(len(example), "character")
         raise InputError(
             f"'{pattern}' is not a label pattern of {network.spec}",
             hint=f"write {length}, each * or one of {' '.join(sorted(symbols))}",
         )
+    return pattern
 
 
 class Kind(NamedTuple):
@@ -162,15 +167,16 @@ class Kind(NamedTuple):
         expected: a description of valid values, for error messages.
         read: function that converts text or a Python value; raises ValueError for any other value.
         sample: a value that ``read`` accepts, with which a query is planned if no value is given.
-        check: function that raises an InputError if a value does not belong to a topology; None if
-            values of this type do not belong to topologies.
+        as_stored: function that returns the value as it is written in the graph, where labels have
+            the lower and upper case of their topology; it raises an InputError if the value does
+            not belong to the topology. None if values of this type do not belong to topologies.
         least: the smallest valid number, or None if there is no minimum.
     """
 
     expected: str
     read: Callable[[object], Any] = _text
     sample: Any = ""
-    check: Callable[["Topology", str], None] | None = None
+    as_stored: Callable[["Topology", str], str] | None = None
     least: int | None = None
 
 
@@ -184,15 +190,17 @@ KINDS = {
     "schedule": Kind(
         "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345", _artifact_id
     ),
-    "node": Kind("the label of a node, such as 54321", check=_check_node),
+    "node": Kind("the label of a node, such as 54321", as_stored=_stored_node),
     "link": Kind(
         "a link as two labels joined by '-' in either order, such as 12345-21345",
         _link,
         "1-2",
-        _check_link,
+        _stored_link,
     ),
     "tree": Kind("the number of a tree in its forest, from 0", _integer, 0, least=0),
-    "pattern": Kind("a label with * in the free positions, such as ****5", check=_check_pattern),
+    "pattern": Kind(
+        "a label with * in the free positions, such as ****5", as_stored=_stored_pattern
+    ),
 }
 
 
@@ -369,7 +377,7 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
                 hint=f"add {parameter.name}=VALUE, {parameter.type.expected}: {parameter.meaning}",
             )
     values = {p.name: p.value(given[p.name]) if p.name in given else p.default for p in parameters}
-    return _check_membership(parameters, values)
+    return _as_stored(parameters, values)
 
 
 def values_of_type(
@@ -413,36 +421,37 @@ def named_topologies(
     return list(dict.fromkeys(topologies))
 
 
-def _check_membership(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
-    """Raise an InputError if a node, link or label pattern belongs to none of the named topologies.
+def _as_stored(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values, with nodes, links and label patterns as they are written in the graph.
 
-    Without this check, the server would return an empty result and give no reason.
+    The server compares strings exactly, so a label in the wrong case would select nothing.
 
-    Returns:
-        The values. If all named topologies have translations, labels are in lower case, as in the
-        graph.
+    Raises:
+        InputError: a node, link or label pattern belongs to none of the named topologies. Without
+            this check, the server would return an empty result and give no reason.
     """
-    checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
-    if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):
+    located = [(p, convert) for p in parameters if (convert := KINDS[p.type.name].as_stored)]
+    if not located and not values_of_type(parameters, values, "topology"):
         return values
     topologies = named_topologies(parameters, values)
-    # The labels of topologies with translations are stored in lower case, and the server compares
-    # strings exactly.
-    if topologies and all(network.has_translations for network in topologies):
-        for parameter in parameters:
-            value = values[parameter.name]
-            if parameter.type.name in checks:
-                many = parameter.type.many
-                values[parameter.name] = [*map(str.lower, value)] if many else value.lower()
-    for name, check in checks.items():
-        for value in values_of_type(parameters, values, name):
-            errors = []
-            for network in topologies:
-                try:
-                    check(network, value)
-                except InputError as error:
-                    errors.append(error)
-            # A query about two topologies may name a node of either topology.
-            if errors and len(errors) == len(topologies):
-                raise errors[0]
+    for parameter, as_stored in located:
+        locate = partial(_locate, topologies, as_stored)
+        value = values[parameter.name]
+        values[parameter.name] = [*map(locate, value)] if parameter.type.many else locate(value)
     return values
+
+
+def _locate(
+    topologies: Sequence["Topology"], as_stored: Callable[["Topology", str], str], value: str
+) -> str:
+    """Return a value as the graph of one of the topologies contains it."""
+    found, errors = [], []
+    for network in topologies:
+        try:
+            found.append(as_stored(network, value))
+        except InputError as error:
+            errors.append(error)
+    # A query about two topologies may name a node of either topology.
+    if errors and not found:
+        raise errors[0]
+    return value if value in found or not found else found[0]
