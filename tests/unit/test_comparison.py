@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from starcast.comparison import presentation
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, compare
+from starcast.comparison.listing import cost_rows
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.presentation import MAX_ABREAST, describe_pairing, lay_out
 from starcast.experiments.execution import execute, price_run
@@ -70,11 +71,18 @@ def test_the_change_of_a_time_is_exact_and_has_no_percentage_if_the_baseline_is_
 
 def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
     assert gap(None) is gap(run(10, bound=0)) is gap(run(10, bound=4, missing=1, **FAULTY)) is None
-    assert gap(run(10, bound=4, **FAULTY)) == Fraction(5, 2)
-    comparison = pair(run(10, **FAULTY), run(5, missing=23, **FAULTY))
+    link: dict[str, Any] = {"faults": ["12345-21345"], "seed": 1}
+    assert gap(run(10, bound=4, **link)) == Fraction(5, 2)
+    comparison = pair(run(10, **link), run(5, missing=23, **link))
     (row,) = comparison.rows()
     assert (row["gap_a"], row["gap_b"]) == (2, None)
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
+
+
+def test_a_run_with_a_faulty_node_has_no_gap_because_the_bound_is_for_all_nodes() -> None:
+    faulty = run(10, bound=12, **FAULTY)
+    assert gap(faulty) is None
+    assert [row["gap"] for row in cost_rows(faulty) if row["cost"] == "simulated"] == [None]
 
 
 def test_a_comparison_row_with_a_single_run_is_not_comparable() -> None:

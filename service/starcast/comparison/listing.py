@@ -222,12 +222,10 @@ def run_row(run: Run, experiment: str) -> dict[str, Any]:
 def cost_rows(run: Run) -> list[dict[str, Any]]:
     """Return the costs of a run as rows, the simulated cost first, each with its gap."""
     kinds = ("simulated", "closed form", "lower bound")
-    bound = figure(run, "time", "lower bound")
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
-        gap = rounded(cost.time / bound) if bound else None
-        rows.append(with_numbers({"cost": cost.kind, **row, "gap": gap}))
+        rows.append(with_numbers({"cost": cost.kind, **row, "gap": rounded(gap(run, cost.kind))}))
     return rows
 
 

@@ -117,15 +117,23 @@ def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
     return next((getattr(cost, name) for cost in run.costs if cost.kind == kind), None)
 
 
-def gap(run: Run | None) -> Fraction | None:
-    """Return a run's simulated time divided by the lower bound.
+def gap(run: Run | None, kind: str = "simulated") -> Fraction | None:
+    """Return a time of a run divided by the lower bound.
 
-    The result is None if the time or the bound is missing or the bound is 0. The result is also
-    None if units are missing, because the bound applies only to the delivery of all units.
+    The result is None if the time or the bound is missing or the bound is 0. The gap of the
+    simulated time is also None if units are missing or a node is faulty, because the bound applies
+    only to the delivery of all units to all nodes.
+
+    Args:
+        run: the run, or None.
+        kind: the kind of cost whose time is used: ``simulated`` or ``closed form``.
     """
-    if run is None or run.missing:
+    # A faulty link is written as two labels joined by "-", a faulty node as one label.
+    if run is None or (
+        kind == "simulated" and (run.missing or any("-" not in fault for fault in run.faults))
+    ):
         return None
-    bound, time = figure(run, "time", "lower bound"), figure(run, "time")
+    bound, time = figure(run, "time", "lower bound"), figure(run, "time", kind)
     return time / bound if bound and time is not None else None
 
 

@@ -58,9 +58,15 @@ RUN_SUMMARY = View(
         simulated.time_value as time, -- simulated time
         closed.time_value as closed_form, -- time by the paper's closed form
         lower.time_value as bound, -- lower bound on the time
-        case when run.missing = 0 then simulated.time_value / nullif(lower.time_value, 0) end
+        -- A faulty link is written as two labels joined by '-', a faulty node as one label.
+        case when run.missing = 0
+            and not exists (
+                select from jsonb_array_elements_text(run.faults) as fault
+                where strpos(fault, '-') = 0
+            )
+            then simulated.time_value / nullif(lower.time_value, 0) end
             as gap,
-            -- time / bound; null if units are missing, since the bound holds for full delivery
+            -- time / bound; null if a node is faulty or units are missing (bound: full delivery)
         case when run.status = 'complete' then run.missing end as missing,
             -- number of (node, unit) pairs undelivered because of faults; null if the run failed
         run.provenance ->> 'version' as version, -- version of starcast that executed the run
