@@ -147,6 +147,24 @@ def test_the_actual_number_of_rows_replaces_the_planned_number(
     assert len(lab.verify()) == 0
 
 
+def test_a_network_whose_spec_is_that_of_another_stored_network_is_not_taken_for_it(
+    lab: Lab, forget: Callable[[], None], tmp_path: Path
+) -> None:
+    """The spec has 6 digits of a digest, in which these two networks agree."""
+    file = tmp_path / "col.csv"
+    file.write_text("u,v\na,b\nb,c\nc,n3677\n")
+    assert lab.ingest(str(file), trees=["breadth-first"])["id"][0] == "col-0a258f"
+    forget()
+    file.write_text("u,v\na,b\na,c\na,n8014\n")
+    for use in (
+        lambda: lab.ingest(str(file), trees=["breadth-first"]),
+        lambda: lab.show_topology(str(file), stored=True),
+        lambda: lab.add_network(str(file)),
+    ):
+        with refused("another network with the spec 'col-0a258f' is stored", exit_code=6):
+            use()
+
+
 def test_another_network_with_the_same_spec_is_refused(
     lab: Lab, forget: Callable[[], None]
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import star_graph
+from starcast import network
 from starcast.collectives import schedule
 from starcast.experiments.faults import canonical_faults, resolve_faults
 from starcast.judges.simulator import Fault, simulate
@@ -72,6 +73,20 @@ def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
         assert canonical_faults(network, [word]) == ("1234-2134@2",)
     assert canonical_faults(network, ["#6", "#0-#6@3"]) == ("2134", "1234-2134@3")
     assert resolve_faults(network, "none", 3) == ()
+
+
+def test_a_faulty_node_labelled_with_a_word_that_has_another_meaning_is_written_with_its_step() -> (
+    None
+):
+    """Otherwise, the printed command of a run would mean a run without faults."""
+    named = network([("none", "nodes"), ("nodes", "2"), ("2", "none")])
+    for text, written in [
+        ("none@1", ("none@1",)),
+        ("2 nodes@1", ("2", "nodes@1")),
+        ("none@3", ("none@3",)),
+    ]:
+        assert resolve_faults(named, text, 0) == written
+        assert resolve_faults(named, read_faults(" ".join(written), "faults"), 0) == written
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(["2 nodes", "3 links"]), seeds, st.integers(1, 9))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcast.support.axes import NONE, drawn_faults
+from starcast.support.axes import NONE, RESERVED, drawn_faults
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 
@@ -58,7 +58,8 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
     """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
 
     The faults are sorted by rank, nodes before links. The two nodes of a link are in the order of
-    their ranks.
+    their ranks. A node with a label such as ``none``, which has another meaning, is written
+    ``none@1``.
 
     Raises:
         InputError: a fault is malformed, names a node or link that does not exist, or has the step
@@ -69,7 +70,8 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
         return (len(fault.ends), *map(topology.node, fault.ends), fault.step)
 
     faults = {_place_fault(topology, word) for word in named}
-    return tuple(map(str, sorted(faults, key=position)))
+    texts = map(str, sorted(faults, key=position))
+    return tuple(f"{text}@1" if text in RESERVED else text for text in texts)
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:

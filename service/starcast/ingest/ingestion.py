@@ -32,6 +32,7 @@ from starcast.ingest.loading import (
 )
 from starcast.ingest.planning import Plan, choose_deletion, choose_method
 from starcast.stores.database import models, repository
+from starcast.stores.database.networks import check_network
 from starcast.stores.database.repository import find_artifact
 from starcast.stores.graph import audit
 from starcast.support.errors import LimitError, RejectedError
@@ -105,7 +106,8 @@ def ingest(
             to another version of starcast; artifacts that are already complete are kept.
         RejectedError: a verification failed, and the artifact is not stored, but artifacts that are
             already complete are kept; or a user's forest has the id of a stored forest with
-            different trees, and nothing was written.
+            different trees, or another network with the spec of this network is stored, and
+            nothing was written.
         LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
             written.
         InputError: an import is requested, but Neo4j is not the embedded server.
@@ -117,6 +119,8 @@ def ingest(
         recovered = [artifact.id for artifact in recover(locked, listener)]
         with locked.session() as session:
             stored = recorded_artifacts(session)
+        with locked.session() as session:
+            check_network(session, plan.artifacts[0].id)
         _refuse_other_trees(locked, plan)
         missing = [artifact for artifact in plan.artifacts if artifact not in stored]
         present = [artifact for artifact in stored if artifact in plan.artifacts]

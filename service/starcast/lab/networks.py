@@ -87,7 +87,8 @@ class Networks(Artifacts):
         Raises:
             InputError: the topology is unknown.
             NotFoundError: the stored values are requested, but the topology is not stored.
-            RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ.
+            RejectedError: ``verify`` is given, and the counts or checksums in Neo4j differ; or
+                another network is stored with the spec of the network in the file.
 
         Example:
             >>> lab.show_topology("S6")["diameter"]
@@ -96,11 +97,14 @@ class Networks(Artifacts):
             $ starcast topology show S6
             $ starcast topology show S5 --stored --verify
         """
+        from starcast.stores.database.networks import check_network
         from starcast.topologies.base import describe_topology
 
         if stored or verify:
             if not isinstance(topology, str) or is_network_file(topology):
                 topology = read_topology(topology).spec
+                with self._session() as session:
+                    check_network(session, topology)
             return self.show(topology, kind="topology", verify=verify)
         found = read_topology(topology)
         facts = describe_topology(found)

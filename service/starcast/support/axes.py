@@ -45,6 +45,8 @@ _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
+#: Words that are not read as labels. A node with such a label is written with its step, `none@1`.
+RESERVED = {NONE, *_KINDS}
 #: Hint that explains how to write faults.
 _FAULTS_HINT = "write none, '2 nodes', '1 link', or nodes and links such as '21345 12345-21345@3'"
 

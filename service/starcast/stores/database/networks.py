@@ -45,9 +45,24 @@ def save_network(session: Session, spec: str) -> bool:
     statement = insert(table).values(values).on_conflict_do_nothing().returning(table.spec)
     if session.scalar(statement) is not None:
         return True
-    stored = session.execute(select(table.sha256, table.links).filter_by(spec=spec)).one()
-    _check_equal(network, stored.sha256, stored.links)
+    check_network(session, spec)
     return False
+
+
+def check_network(session: Session, spec: str) -> None:
+    """Check that the network with the given spec in this process equals the stored one.
+
+    Raises:
+        RejectedError: a different network with the same spec is stored, or the same network with
+            different port numbers.
+    """
+    network = find_network(spec)
+    if network is None:
+        return
+    table = models.StoredNetwork
+    stored = session.execute(select(table.sha256, table.links).filter_by(spec=spec)).one_or_none()
+    if stored is not None:
+        _check_equal(network, stored.sha256, stored.links)
 
 
 def _check_equal(network: Network, sha256: str, links: bytes) -> None:
