@@ -209,11 +209,13 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
         # Earlier versions stored an empty experiment when the first run failed.
         repository.drop_experiment(session, name)
         return set()
-    check_design(experiment, design)
+    check_design(experiment, design, "use another name, or `replace` to delete its runs")
     return points
 
 
-def check_design(experiment: models.Experiment, design: Design | None) -> None:
+def check_design(
+    experiment: models.Experiment, design: Design | None, hint: str = "use another name"
+) -> None:
     """Check that an experiment has the points of a design or, without a design, has no grid.
 
     Designs with the same points count as equal, regardless of titles and the order of values.
@@ -228,7 +230,7 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     problem = "has another grid" if experiment.grid else "is a collection of single runs"
     raise InputError(
         f"the stored experiment '{experiment.name}' {problem}",
-        hint="use another name, or `replace` to delete its runs and start again",
+        hint=hint,
     )
 
 
