@@ -7,10 +7,12 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.server.mcpserver.exceptions import ToolError
 
 from starcast import Lab
 from starcast.cli import mcp_server
@@ -259,6 +261,12 @@ def test_a_tool_does_not_read_a_file_in_the_working_directory(
     Path(file).write_text("0 1\n", encoding="utf-8")
     with pytest.raises(InputError, match="tools do not read files"):
         mcp_server._perform(Settings(home=tmp_path), tool, {parameter: file})
+
+
+def test_the_error_of_a_tool_states_that_memory_ran_out() -> None:
+    tool = mcp_server._make_tool(Lab.show_topology, Mock(side_effect=MemoryError))
+    with pytest.raises(ToolError, match=r"^memory ran out; use a smaller topology$"):
+        tool(topology="S10")
 
 
 @pytest.mark.parametrize("suffix", [*PATH_SUFFIXES, ".npz", ".goal"])

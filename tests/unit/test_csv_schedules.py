@@ -121,6 +121,25 @@ def test_a_unit_that_no_row_of_a_schedule_sends_is_counted() -> None:
     assert schedule_from_columns(columns, "S4", "scatter", root=23).units == 24
 
 
+@pytest.mark.parametrize(
+    ("spec", "collective", "options"),
+    [
+        ("K4", "scatter", {"root": 3, "messages": 4}),
+        ("K2", "scatter", {"root": 1, "messages": 2}),
+        ("S3", "gather", {"root": 5, "messages": 7}),
+        ("K2", "alltoall", {"messages": 5}),
+        ("K4", "scatter", {"root": 1, "messages": 4}),
+    ],
+)
+def test_units_that_the_last_node_keeps_are_counted_although_they_have_no_rows(
+    tmp_path: Path, spec: str, collective: Any, options: dict[str, int]
+) -> None:
+    built = schedule(spec, collective, "greedy", **options).expand()
+    read = read_csv(tmp_path, written(built), spec, collective, "all", options.get("root", 0))
+    assert read.units == built.units
+    assert simulate(read).complete
+
+
 def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
     built = schedule("S4", "broadcast", "multiple")
     columns = {name: getattr(built, name) for name in COLUMNS}

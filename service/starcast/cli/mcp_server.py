@@ -21,6 +21,7 @@ from pydantic import Field
 
 from starcast.cli import operations
 from starcast.lab import Lab
+from starcast.stores.failures import translate
 from starcast.support.errors import InputError, StarcastError, UnavailableError, check_parameters
 from starcast.support.installation import data_folder
 from starcast.support.settings import Settings
@@ -132,8 +133,9 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
     def tool(**given: Any) -> str:
         try:
             return run({name: value for name, value in given.items() if value is not None})
-        except StarcastError as error:
-            raise _as_tool_error(error) from None
+        except Exception as error:
+            known = translate(error, report="the lines of the log that 'starcast config' names")
+            raise _as_tool_error(known) from error
 
     asked = [
         _as_field(each, about.arguments.get(each.name, ""))

@@ -72,9 +72,10 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: one per message (or segment) and endpoint other than the root.
+    """Return the number of rows if every endpoint but the root receives each message once.
 
-    This function is the default of `Algorithm.rows`. Schedules of plug-ins may have more rows.
+    If the algorithm has segments instead of messages, the segments are counted. This function is
+    the default of `Algorithm.rows`. Schedules of plug-ins can have another number of rows.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.endpoints - 1)
@@ -82,7 +83,7 @@ def count_messages(topology: Topology, arguments: Arguments) -> int:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Algorithm(Entry):
-    """A rule that builds schedules for one collective.
+    """A recipe for building the schedules of one collective.
 
     Attributes:
         collective: the collective that the schedules perform.
@@ -90,7 +91,7 @@ class Algorithm(Entry):
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
         rows: ``rows(topology, arguments)`` returns the number of rows of the schedule. If the
             schedule contains the rows of all sources, the function returns the number of rows per
-            source. On a topology with switches, the schedule may have fewer rows.
+            source. On a topology with switches, the result may be an upper bound.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees are used, or None if no construction builds these trees.
         refusal: ``refusal(topology, arguments)`` returns a `Refusal` if the algorithm is not
@@ -132,7 +133,7 @@ class Algorithm(Entry):
             return reason
         if self.required_arguments:
             return None
-        # The construction may depend on the arguments. The caller has none yet, so the default
+        # The construction may depend on the arguments, which are not known here, so the default
         # values are used.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
@@ -216,7 +217,7 @@ def algorithm(
     source: str,
     families: Sequence[str] = (),
     ports: Sequence[Ports] = ("all",),
-    smallest: int = 2,
+    smallest: int = 1,
     elsewhere: str = "",
     **foresight: Unpack[Foresight],
 ) -> Callable[[Function], Function]:
@@ -238,8 +239,8 @@ def algorithm(
         families: the topology families on which the algorithm is defined; by default all families.
         ports: the supported port models; the first one is the default.
         smallest: the smallest n for which the algorithm is defined.
-        elsewhere: the name of the algorithm that replaces this algorithm on topologies on which
-            this algorithm is not defined.
+        elsewhere: the name of another algorithm, to be used on topologies on which this algorithm
+            is not defined.
         **foresight: functions that return facts about a schedule without building it, such as
             ``rows``; see the attributes of `Algorithm`.
 

@@ -1,4 +1,4 @@
-"""Build schedules from columns that users provide: plug-ins, arrays and CSV files.
+"""Build schedules from columns that come from plug-ins, arrays or CSV files.
 
 CSV files are not trusted. Every value is checked when it is read, and errors name the file and the
 line. The length of lines, the size of numbers and the number of rows are limited.
@@ -34,13 +34,15 @@ from starcast.collectives.model import (
 from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
 from starcast.support.errors import InputError, LimitError, errors_in, unreadable
+from starcast.support.integers import ceil_div
 from starcast.support.limited import invalid_utf16, open_lines
 from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 
-#: Columns that users must provide, and optional columns.
+#: Keys that a mapping of columns must have, and keys that it may have. In reductions, the key
+#: ``combine`` is required, too.
 REQUIRED = ("step", "sender", "port", "unit")
 OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "forest")
 _NODES = ("sender", "receiver")
@@ -131,7 +133,7 @@ def schedule_from_columns(
     units = columns.get("units")
     packets = columns.get("packets")
     if units is None:
-        units = _least_units(topology, collective, symmetric, rows)
+        units = _least_units(topology, collective, symmetric, rows, topology.node(root))
     elif checked_units(units) < (least := int(rows.unit.max(initial=-1)) + 1):
         raise InputError(
             f"{with_article(collective)} with these rows needs at least {least} units, not {units}",
@@ -255,17 +257,29 @@ def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
     return next((f"has the unknown column '{each}'" for each in names if each not in allowed), None)
 
 
-def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
+def _least_units(
+    topology: Topology, collective: str, symmetric: bool, rows: Columns, root: int
+) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    The rows may lack the largest unit numbers, because units from a node to itself have numbers but
-    no rows. Without rows, each message still has one unit, so that an empty schedule does not count
-    as complete.
+    Units from a node to itself have numbers but no rows. If these are the largest numbers, the
+    result is the smallest number of units for which no row sends a unit from a node to itself.
+    Without rows, each message still has one unit, so that an empty schedule does not count as
+    complete.
     """
+    nodes = topology.endpoints
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
-    sources = topology.endpoints if has_sources else 1
-    parts = sources * (topology.endpoints if collective in ADDRESSED else 1)
-    return -(-(int(rows.unit.max(initial=0)) + 1) // parts) * parts
+    parts = (nodes if has_sources else 1) * (nodes if collective in ADDRESSED else 1)
+    count = int(rows.unit.max(initial=0)) + 1
+    least = ceil_div(count, parts)
+    if collective in ADDRESSED and not symmetric:
+        # The parts of the unit numbers whose units a node would send to itself.
+        own = np.arange(0, parts, nodes + 1) if has_sources else np.array([root])
+        without_last = ceil_div(count, parts - 1)
+        has_own = [np.isin(rows.unit // each, own).any() for each in (least, without_last)]
+        if own[-1] == parts - 1 and has_own == [True, False]:
+            least = without_last
+    return least * parts
 
 
 def _has_packets(rows: Columns) -> bool:
@@ -281,8 +295,7 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: The decimals of an integer that is written as 1.0. Data frames with empty cells write integers in
-#: this way.
+#: Matches the decimals of an integer that is written as 1.0, as data frames with empty cells do.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
