@@ -1,8 +1,8 @@
 """Compare the time of an ingest over Bolt with the time of a plain loop of driver calls.
 
-Both write the nodes and links of S8. The loop sends batches of 20 000 rows, one after the other,
-without comparing or recording them. The ingest is a command in a new process, so its time
-includes the start of Python, the comparison with the written rows, and PostgreSQL.
+Both the ingest and the loop write the nodes and links of S8. The loop sends batches of 20 000 rows,
+one after the other, without comparing or recording them. The ingest is a command in a new process,
+so its time includes the start of Python, the comparison with the written rows, and PostgreSQL.
 """
 
 import os

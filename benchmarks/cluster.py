@@ -33,7 +33,7 @@ RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the costs of tasks, and the time of a verification on several workers and on one."""
+    """Yield the costs of tasks, and of verifications with several workers and with one worker."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)
@@ -54,7 +54,7 @@ class _Blocks:
     cpu = elapsed = 0.0
 
     def measure(self, executor: DaskExecutor, workers: list[psutil.Process]) -> None:
-        """Verify twice, and measure only the second time, because the first also loads numba."""
+        """Verify twice; measure the second verification, because the first also loads numba."""
         _verify(executor)
         before, start = _cpu(workers), time.perf_counter()
         _verify(executor)

@@ -97,7 +97,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _constructions() -> Iterator[Figure | Growth]:
-    """Measure the build times of constructions on S9, and of four of them on S5 to S10."""
+    """Measure the build times of constructions on S9, and of four constructions on S5 to S10."""
     # numba compiles the loops in the first call, so this call is not measured.
     forest("S4", "arc-disjoint")
     for name in plain_constructions(topology("S9")):

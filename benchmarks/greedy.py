@@ -1,8 +1,8 @@
-"""Measure the time to build and simulate greedy schedules on real networks, and larger schedules.
+"""Measure the time to build and simulate greedy schedules, on real and on large networks.
 
 The real networks are those in topohub's groups topozoo, sndlib and backbone that are connected and
 have at most `_MAX_NODES` nodes. Two processes build and simulate the schedules of all collectives
-on these networks. The larger schedules are one on a torus and one on a star graph.
+on these networks. The large networks are a torus and a star graph.
 """
 
 import json

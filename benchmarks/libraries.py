@@ -132,7 +132,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0; return the total number of units that the nodes then own.
+    """Execute a broadcast from node 0; return the number of pairs of a node and a unit it owns.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

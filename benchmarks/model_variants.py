@@ -313,7 +313,7 @@ class LabelledRank(Labelled):
 
 
 class TypePerTree(Model):
-    """A model with the relationship types TREE_0, TREE_1, ... and an indexed property forest."""
+    """A model with the relationship types TREE_0, TREE_1, ..., each with an index on `forest`."""
 
     name = "type a tree"
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
@@ -385,7 +385,7 @@ class TypePerTree(Model):
 
 
 class TypePerForest(Model):
-    """A model with one relationship type per forest, and an indexed property tree."""
+    """A model with one relationship type per forest, each with an index on the property `tree`."""
 
     name = "type a forest"
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"

@@ -29,8 +29,8 @@ from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 
-#: The measured ingests. Each has the artifacts to ingest, the artifacts that are stored before, and
-#: the time limit in seconds until a query about the new artifacts is answered.
+#: The measured ingests. Each consists of the artifacts to ingest, the artifacts that are stored
+#: before, and the maximum time in seconds until a query about the new artifacts is answered.
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
 #: A small ingest over Bolt, from which the speed of Bolt on this machine is estimated.
 SMALL = ("S6", "all")
@@ -73,7 +73,7 @@ def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
     """Measure the time to verify and to drop a topology, and the disk space after the drop.
 
     The verification of a sample is compared with the verification of all counts and checksums, and
-    the drop with an estimate for the deletion of single rows.
+    the drop is compared with the estimated time of a deletion over Bolt.
     """
     spec = stored.artifacts[0].id
 

@@ -5,7 +5,8 @@ memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. 
 on S6, S7, S8 and a random regular network, and the other tools on S8 and this network. All times
 are medians of several runs, except that a slow query is run only once.
 
-The results of all tools must agree with those of Neo4j, the results of engines in all columns. The
+The results of libraries must agree with those of Neo4j in some columns (`COMPARED`), and the
+results of engines in all columns. The
 command ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, from
 which ``make docs`` generates the pages about queries and about other tools.
 """

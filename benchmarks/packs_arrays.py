@@ -175,7 +175,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _excess(place: Place, forest: Forest) -> Numbers:
-    """Return each node's level in each tree of a spanning forest, minus its distance."""
+    """Return each node's level in each tree of a spanning forest, minus the node's distance."""
     return np.asarray(forest.levels() - place.topology.distances(forest.root).astype(np.int64))
 
 
@@ -272,7 +272,7 @@ def _dead(place: Place, given: Given) -> list[int]:
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
-    """Return whether faults cut off each node from the root, bool ``[trees, nodes]``."""
+    """Return, for each tree and node, whether faults cut the node off, bool ``[trees, nodes]``."""
     forest = place.forests[given["forest"]]
     parents, broken = forest.parents(), np.zeros((forest.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):
@@ -366,7 +366,7 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one sch
 def _(place: Place, given: Given) -> Rows:
     """Trace the last arrivals back to the source.
 
-    The path is unique, because a node receives a unit at most once in each tree.
+    The path of an arrival is unique, because a node receives a unit at most once in each tree.
     """
     schedule = place.broadcast
     last = np.flatnonzero(schedule.step == schedule.steps)

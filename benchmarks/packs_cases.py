@@ -16,7 +16,7 @@ Case = Mapping[str, str]
 
 
 def _ends(**more: str) -> Mapping[str, Case]:
-    """Return cases for a query about paths, from the root to two other nodes."""
+    """Return two cases for a query about paths from the root, with two different targets."""
     return _pair({"topology": "{topology}", "source": "{root}", **more}, "target")
 
 

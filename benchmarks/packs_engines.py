@@ -113,7 +113,7 @@ def _relationships(artifact: GraphArtifact, keys: pl.Series) -> Iterator[pl.Data
 class DuckDB(Engine):
     """The engine DuckDB, with tables of nodes, links, tree edges and sends.
 
-    The other tables refer to nodes by their ranks.
+    Links, tree edges and sends refer to nodes by rank.
     """
 
     name = "duckdb"

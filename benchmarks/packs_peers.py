@@ -127,7 +127,7 @@ def _(place: Place, given: Given) -> Rows:
 def _(place: Place, given: Given) -> Rows:
     """Search a copy of the graph from which all avoided edges are deleted.
 
-    Avoided vertices only lose their edges, because deleting them would renumber other vertices.
+    Avoided vertices are kept without edges, because deleting vertices would renumber the others.
     """
     nodes, links = _avoided(place, given)
     left = place.igraph.copy()

@@ -133,11 +133,11 @@ class Arrays:
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
     def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
-        """Return the number of each directed link of a star graph, from its sender and port."""
+        """Return the numbers of the directed links of a star graph with these senders and ports."""
         return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the sender and port of each directed link."""
+        """Return the senders and the ports of the directed links with these numbers."""
         return links // self.topology.degree, links % self.topology.degree + 2
 
     def across(self, node: Numbers, port: Numbers) -> Numbers:
@@ -155,9 +155,10 @@ class Arrays:
         return np.asarray(sums, dtype=np.int64)
 
     def below(self, stored: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether each node is at or below a broken edge, bool ``[trees, nodes]``.
+        """Return, for each tree and node, whether an edge between the node and the root is broken.
 
-        The array ``broken`` states for each node whether the edge to its parent is broken.
+        Both arrays are bool ``[trees, nodes]``; ``broken`` states whether the edge from a node to
+        its parent is broken.
         """
         cut = broken.copy()
         edges = self.edges[stored.id]

@@ -29,9 +29,9 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
         """
-The other libraries receive a list of links and build a graph; SageMath generates the star graph
-itself. numpy sorts the permutations as numbers and looks up the neighbours. starcast computes the
-table of neighbours.
+NetworkX, igraph and rustworkx build a graph from a list of links; SageMath generates the star graph
+itself. With numpy, the permutations are encoded as numbers, and the neighbours are looked up in the
+sorted numbers. starcast computes the table of neighbours.
 """,
     ),
     "verification": (
@@ -46,16 +46,17 @@ the ports.
     "simulation": (
         "Simulation",
         """
-None of the libraries simulates schedules. So the times are compared with the time to sort as many
-integers, and with a plain simulator in Python, which keeps a set of units for each node and checks
-only that senders and receivers are neighbours and that senders have the units.
+None of the libraries simulates schedules. So the times are compared with the time to sort one
+integer per row of the schedule, and with a simple simulator in Python. This simulator keeps a set
+of units for each node, and checks only that senders and receivers are neighbours, and that senders
+have the units.
 """,
     ),
     "greedy": (
         "Greedy schedules",
         """
 The real networks are those of topohub in the groups topozoo, sndlib and backbone. A schedule whose
-number of steps equals a lower bound is optimal. The yardstick is the simulation of the same
+number of steps equals a lower bound is optimal. The yardstick is the time to simulate the same
 schedules.
 """,
     ),
@@ -64,35 +65,36 @@ schedules.
         """
 [TACOS](https://github.com/astra-sim/tacos) builds allgathers for any network, and
 [ForestColl](https://github.com/liangyuRain/ForestColl) computes the optimal bandwidth of an
-allgather on clusters of GPUs, here on its own graphs; starcast's bottleneck cut gives the same
-bandwidths. TACOS chooses at random, so another run may need one step more. NetworkX and rustworkx
-compute minimum cuts. CP-SAT decides for small networks whether an allgather of fewer steps exists.
+allgather on clusters of GPUs. On ForestColl's own graphs, starcast's bottleneck cut gives the same
+bandwidths. TACOS makes random choices, so another run may find a schedule with one more step.
+NetworkX and rustworkx compute minimum cuts. For small networks, CP-SAT decides whether an allgather
+with fewer steps exists.
 """,
     ),
     "stores": (
         "Ingestion",
         """
-Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on other load.
+All rates refer to elapsed time with an embedded Neo4j and PostgreSQL. Elapsed time depends on the
+other load of the machine.
 """,
     ),
     "packs": (
         "Queries",
         """
-Elapsed time, measured in the client. The first table compares each query with the query
-`topology/neighbours` (its yardstick), because other load slows both and hardly changes their ratio.
-The libraries keep their data in
-memory; with them, most queries about complete forests are faster. [Queries](queries.md) names
-those for which Cypher is the wrong tool.
+All times are elapsed times, measured in the client. The yardstick of each query in the first table
+is the query `topology/neighbours`, because other load slows both queries and hardly changes their
+ratio. The libraries keep their data in memory, and answer most queries about complete forests
+faster. [Query packs](queries.md) lists the queries for which Cypher is the wrong tool.
 """,
     ),
-    "startup": ("Start-up", "By elapsed time."),
-    "offline": ("Offline imports", "By elapsed time."),
-    "claims": ("Verification of all claims", "By elapsed time, with two processes."),
+    "startup": ("Start-up", "All times are elapsed times."),
+    "offline": ("Offline imports", "All times are elapsed times."),
+    "claims": ("Verification of all claims", "All times are elapsed times with two processes."),
     "model": ("Graph models", "See [decision 7](decisions/0007-graph-model.md)."),
-    "bolt": ("Bolt", "By elapsed time."),
-    "import_floor": ("Lower bounds on imports", "By elapsed time."),
-    "cluster": ("A Dask cluster on one machine", "By elapsed time."),
-    "explorer": ("Explorer", "In Chromium without a graphics card."),
+    "bolt": ("Bolt", "All times are elapsed times."),
+    "import_floor": ("Lower bounds on imports", "All times are elapsed times."),
+    "cluster": ("A Dask cluster on one machine", "All times are elapsed times."),
+    "explorer": ("Explorer", "Measured in Chromium, without a graphics card."),
 }
 
 
@@ -198,8 +200,8 @@ def find_regressions(record: Record, before: Record | None) -> list[str]:
     if before is None:
         return []
     return [
-        f"{name}: {readable(ratio)} times as fast, {readable(before.ratios[name])} in"
-        f" {before.version} of {before.date}"
+        f"{name}: {readable(ratio)} times as fast as the yardstick,"
+        f" {readable(before.ratios[name])} times in {before.version} ({before.date})"
         for name, ratio in record.ratios.items()
         if name in before.ratios and before.ratios[name] > TOLERANCE * ratio
     ]
@@ -236,7 +238,7 @@ def write_page(
     parts = [*_introduction(record), *_comparison(record, before)]
     for name, (title, text) in SECTIONS.items():
         if name in results:
-            measured = f"Measured on {record.date}, {_describe_load(record)}."
+            measured = f"Measured on {record.date}; {_describe_load(record)}."
             parts += [f"## {title}", f"{text.strip()} {measured}"]
             parts += _show(name, results[name], page)
         elif title in kept:
@@ -269,29 +271,30 @@ def _show(name: str, results: Sequence[Result], page: Path) -> Iterator[str]:
 
 
 def _describe_load(record: Record) -> str:
-    return f"with a load of {record.load[0]} before the run and {record.load[1]} after it"
+    return f"the load average was {record.load[0]} before the run and {record.load[1]} after it"
 
 
 def _introduction(record: Record) -> Iterator[str]:
     yield "# Benchmarks"
     yield "<!-- Written by 'make bench': do not edit. -->"
     yield (
-        f"Measured with starcast {record.version}: {record.machine}. Each section states"
-        " its date and the load of the machine. Absolute times are those of this machine on that"
-        " day: compare the ratios, whose two sides were measured in the same run."
+        f"Measured with starcast {record.version} on this machine: {record.machine}. Each section"
+        " states the date of its measurements and the load average of the machine. Absolute times"
+        " are valid only for this machine on that day. The ratios are more reliable, because both"
+        " times of a ratio were measured in the same run."
     )
     yield (
-        "Unless a section says otherwise, times are processor times of one process, the smallest of"
-        " up to three runs. The *yardstick* is a reference measured in the same run. The *speed"
-        " relative to yardstick* is the time of the yardstick divided by that of starcast; a value"
-        " below 1 means that starcast is slower."
+        "Unless a section says otherwise, each time is the processor time of one process, and the"
+        " smallest of up to three measurements. The *yardstick* is another program or operation,"
+        " measured in the same run. The *speed relative to yardstick* is the time of the yardstick"
+        " divided by the time of starcast; below 1, starcast is slower."
     )
 
 
 def _comparison(record: Record, before: Record | None) -> Iterator[str]:
     yield "## Compared with the previous version"
     if before is None:
-        yield "These are the first ratios: `benchmarks/ratios.jsonl` holds them for the next run."
+        yield "These are the first ratios. The next run compares its ratios with them."
         return
     worse = find_regressions(record, before)
     shared = len(record.ratios.keys() & before.ratios.keys())

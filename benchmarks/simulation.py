@@ -54,7 +54,7 @@ def _figure(what: str, judged: Schedule, work: Callable[[], object]) -> Figure:
 
 
 def _against_libraries() -> Iterator[Figure | Growth]:
-    """Execute a broadcast on the graphs of other libraries, with a set of units per node."""
+    """Compare the simulator with a loop in Python that uses the graphs of other libraries."""
     costs: dict[str, dict[str, float]] = {}
     for n in range(4, 8):
         judged = schedule(f"S{n}", "broadcast", "multiple", segments=4)

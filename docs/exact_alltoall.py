@@ -29,10 +29,11 @@ class Figures(NamedTuple):
     Attributes:
         total: t_n, the sum of all distances from a node.
         short: the number of nodes in short necklaces.
-        hops: M L, the number of hops of the messages to these nodes, where L is this number for
-            M = 1.
-        share: ceil(M L/(n-1)), the hops per dimension if they are divided evenly.
-        opening_steps: T_s, the number of steps that the messages to these nodes take.
+        hops: M L, the number of hops of the messages to the nodes in short necklaces; L is the
+            number for M = 1.
+        share: ceil(M L/(n-1)), the number of these hops per dimension if they are divided evenly.
+        opening_steps: T_s, the number of steps that the messages to the nodes in short necklaces
+            take.
         early: a = T_s - ceil(M L/(n-1)), the number of groups whose first hops are in the steps
             1..T_s; a group consists of one message to each node of a full necklace.
         full: F, the number of full necklaces.

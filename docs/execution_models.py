@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent / "execution-models.md"
 SIZES = (4, 5, 6, 7, 8)
 PIECES = 4
 MAX_ROWS = 2_000_000
-#: The numbers of segments with which a broadcast is executed; its shortest time is used.
+#: A broadcast is executed with each of these numbers of segments; the shortest time is used.
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -91,7 +91,7 @@ def overstatement() -> Iterator[str]:
 
 
 def segments() -> Iterator[str]:
-    """Yield the lines of a table of broadcast times along n-1 trees, by number of segments."""
+    """Yield the lines of a table of times of a broadcast along n-1 trees, by number of segments."""
     counts = (1, 4, 16, 64)
     yield from head("topology", *(f"p = {count}" for count in counts))
     for n in SIZES:

@@ -194,32 +194,37 @@ order: leaves send first.
 uses no trees. Some algorithms build several trees of their own: `dimension-change` always, and
 `necklace`, `rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) for more than one
 message. These trees form the forest `Schedule.forest`, and *tree* is the number of the tree in this
-forest. No construction in the catalogue builds this forest.
+forest. The catalogue of constructions does not contain this forest.
 
-A symmetric schedule contains only the rows of one source; the last part of the schedule's id names
-this source. The id of a schedule that is expanded to all sources ends with `expanded`.
+A symmetric schedule contains only the rows of one source (in a reduce-scatter or an allreduce, of
+one destination), because translations map these rows to the rows of every other source. The last
+part of the schedule's id is the label of this node. The id of a schedule that contains the rows of
+all sources ends with `expanded`.
 """
 
 
 #: Introduction of the page of algorithms.
 _ALGORITHMS = """\
-`starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
-and `starcast cost table` compares closed forms, lower bounds and simulations. The
-algorithms have these arguments:
+`starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one, and
+`starcast cost table` compares closed forms, lower bounds and simulations. An algorithm can have
+these arguments:
 
 * *segments* is the number of pieces into which each tree's share of the message is split;
-* *messages* is M, the number of unit messages per source or destination;
+* *messages* is M, the number of unit messages per source, per destination, or (in an alltoall) per
+  pair of nodes;
 * *copies* is the number of edge-disjoint trees that carry each message;
 * *base* is the construction whose trees `dimension-change` and `forest` use;
 * *seed* selects one of the schedules that a greedy algorithm can build.
 
-`greedy` schedules exist on every topology, for all collectives: in each step, as many links as
-possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). On star graphs, however,
-`greedy` is the name of Tseng & Sheu's broadcast, and of the reduce and the allreduce that are
-derived from this broadcast. On star graphs, the greedy schedules of these three collectives are
-therefore called `greedy-matching`. On all other topologies, both names mean the same algorithm.
+The algorithm `greedy` builds schedules on every topology and for all collectives: in each step, as
+many links as possible carry a unit ([decision 34](decisions/0034-greedy-schedules.md)). For a
+broadcast, a reduce or an allreduce, this algorithm is called `greedy-matching`, because on star
+graphs, `greedy` is the name of Tseng & Sheu's broadcast and of the reduce and the allreduce that
+are derived from it. On all other topologies, these three collectives accept `greedy` as another
+name of `greedy-matching`.
 
-`ring` exists on topologies in which a search with a fixed limit finds a Hamiltonian cycle.
+`ring` needs a Hamiltonian cycle. It exists on a topology if a search with a fixed maximum number of
+steps finds such a cycle.
 """
 
 
@@ -248,18 +253,23 @@ def algorithms_page() -> str:
 
 #: Introduction of the page of claims.
 _CLAIMS = """\
-This page lists all claims of the five papers, verified by computation at the sizes of the level
-`quick`. `starcast claims check` verifies them again, and `--level full` at larger sizes.
-`starcast claims show ID` prints a claim in our notation, and with `--cypher` a query for its
-counterexample in the graph of an ingested topology.
+This page lists all claims of the five papers. Each claim was checked by computation on the
+topologies of the level `quick`. `starcast claims check` checks the claims again; with
+`--level full`, it uses larger topologies. `starcast claims show ID` prints a claim in the notation
+of starcast; with `--cypher`, it prints a query that finds the counterexample in Neo4j.
 
-No verdict is written by hand. A check records measured values next to stated values, and one rule
-derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the papers do
-not contain enough to check it, or if nothing could be compared; an inequality or an order of
-growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the statement
-*all its parts* fails if one part fails. The smallest counterexample is shown: the one with the
-smallest n, then the smallest k, then the first node, link or step in rank order. Measured values
-come from the checkers, the simulator or exact arithmetic, never from the closed form under test.
+No verdict is written by hand. The check of a claim compares measured values with the values that
+the claim states, and the verdict follows from these comparisons:
+
+* *fails*: a comparison found a counterexample;
+* *not checkable*: the papers do not contain enough information, or no values could be compared;
+* *holds as a bound*: the claim is met, and contains an inequality or an order of growth;
+* *holds*: the claim is met exactly.
+
+A claim whose statement ends with *all its parts* fails if one of its parts fails. The page shows
+the smallest counterexample: the counterexample with the smallest n, then the smallest k, then the
+first node, link or step in rank order. Measured values come from the checkers, from the simulator
+or from exact arithmetic, never from the closed form under test.
 """
 
 

@@ -30,8 +30,8 @@ _LARGEST = 2**32
 NAMES = ("DGX-1", "NVSwitch", "FT4")
 #: The numbers of pieces into which messages are divided; the shortest time is used.
 PIECES = (1, 2, 4, 8, 16, 32, 64)
-#: For each collective, the algorithms by their names on the page. Each value is the algorithm as a
-#: command writes it, and its argument for the number of pieces.
+#: For each collective, the algorithms by their names on the page. Each value consists of the
+#: algorithm as written in a command, and the name of its argument for the number of pieces.
 ALGORITHMS: dict[Collective, dict[str, tuple[str, str]]] = {
     "allreduce": {
         "ring": ("ring", "messages"),

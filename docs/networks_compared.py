@@ -58,7 +58,7 @@ def networks(star: str) -> list[str]:
 
 
 def is_near(spec: str, star: str) -> bool:
-    """Return whether a network has at least half and at most twice as many nodes as a star."""
+    """Return whether a network has half to twice as many nodes as a star graph."""
     return max(topology(spec).nodes, topology(star).nodes) <= 2 * min(
         topology(spec).nodes, topology(star).nodes
     )
@@ -173,7 +173,7 @@ def _pair(first: Fraction, second: Fraction) -> str:
 
 
 def shares(star: str) -> Iterator[str]:
-    """Yield the lines of a table of asynchronous times, divided by those on the star graph.
+    """Yield the lines of a table of asynchronous times, divided by the times on the star graph.
 
     Messages have `LONG` bytes. Each collective has two columns, for networks with equal bandwidth
     per link and for networks with equal bandwidth per node.
@@ -228,7 +228,7 @@ def trees() -> Iterator[str]:
 def structure(star: str) -> Iterator[str]:
     """Yield the lines of a table with the times of each algorithm on a star graph.
 
-    If an algorithm splits messages, the table shows the time with the fastest number of parts.
+    If an algorithm splits messages, the table shows the shortest time over the numbers of parts.
     """
     yield from head("collective", "algorithm", "needs", "64 B", "64 KiB", "gap at 64 KiB")
     for collective in COLLECTIVES:

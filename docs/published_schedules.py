@@ -134,8 +134,8 @@ def judge(content: bytes, suffix: str, network: str = "", collective: str = "") 
     Args:
         content: the content of the file.
         suffix: the suffix of the file's name.
-        network: the topology; by default the complete graph with the file's number of GPUs. It must
-            be given if the collective is given.
+        network: the topology; by default the complete graph with the file's number of GPUs. The
+            topology must be given if the collective is given.
         collective: the collective; by default the collective that the file names.
     """
     if not collective:

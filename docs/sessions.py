@@ -180,8 +180,8 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 def play_page(page: Path, work: Path) -> str:
     """Run the commands of a page in a folder, and return the page with their outputs.
 
-    Before the first command, the servers are started and the database is upgraded, as by
-    ``make demo``.
+    Before the first command, the servers are started and the database is upgraded, as ``make demo``
+    does.
     """
     (work / ".venv").symlink_to(Path(sys.executable).parents[1])
     environment = reader_environment(work)

@@ -79,7 +79,7 @@ def _loading() -> Iterator[str]:
 
 def _building() -> Iterator[str]:
     record = json.loads(RATIOS.read_text(encoding="utf-8").splitlines()[-1])
-    yield from head("task", "library", "starcast is faster by")
+    yield from head("task", "library", "CPU time / CPU time of starcast")
     for name, ratio in record["ratios"].items():
         task, _, library = name.partition(" | ")
         if library in ("NetworkX", "SageMath", "igraph") and task.startswith(LARGEST):
@@ -89,7 +89,7 @@ def _building() -> Iterator[str]:
 def _machine() -> Iterator[str]:
     document = read_measured()
     before, after = document["load"]
-    yield from head("machine", "load before and after", "network")
+    yield from head("machine", "load average before and after", "network")
     yield row(document["machine"], f"{before} and {after}", f"`{document['network']['topology']}`")
 
 

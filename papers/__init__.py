@@ -1,6 +1,6 @@
 """Paper packs: one folder per paper, with ``claims.toml``, checks of the claims, and cost tables.
 
-``common`` holds functions shared by several papers. starcast imports this folder as the package
+``common`` contains functions shared by several papers. starcast imports this folder as the package
 ``starcast_papers``, regardless of its location, so packs import each other by relative imports.
 """
 

@@ -63,7 +63,7 @@ class Text(NamedTuple):
     words: str
 
     def idioms(self) -> list[str]:
-        """Return a string for each idiom in the text: the idiom's name and first words."""
+        """Return the name and the first matching words of each idiom in the text, as strings."""
         matches = {name: pattern.search(self.words) for name, pattern in PATTERNS.items()}
         flag = self.kind != "docstring" and self.words.startswith("Whether")
         if flag or self.kind in {"string", "page", "header"}:

@@ -89,7 +89,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return the number of necklaces of S_n, except {12..n}, with n-1 nodes that start with 1.
+    """Return the number of necklaces of S_n with n-1 nodes that all start with 1, except {12..n}.
 
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
@@ -162,7 +162,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), its lower bound for any tree."""
+    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), a lower bound for every tree."""
     return divide(largest_branch(n), even_share(n))
 
 
@@ -301,7 +301,10 @@ class Pipeline:
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
-        """Return the same minimum as `least`, computed exactly; b = m T_c."""
+        """Return the exact minimum time if the number of segments may be any positive real number.
+
+        Here b = m T_c. As in `least`, the limit is returned if the minimum does not exist.
+        """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)

@@ -1,6 +1,6 @@
 """Kinds of tables in which the papers compare the costs of algorithms, and a reader of table files.
 
-A file ``cost_tables.toml`` holds the tables of one paper, with row names as printed.
+A file ``cost_tables.toml`` contains the tables of one paper, with the row names that it prints.
 """
 
 import tomllib
@@ -47,8 +47,8 @@ class TimesTable(PaperTable):
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
     The papers print orders of growth. The rows of this table instead contain the times for one
-    topology, message size and machine. The attribute ``models`` holds the printed name of each port
-    model.
+    topology, message size and machine. The attribute ``models`` contains the name that the paper
+    prints for each port model.
     """
 
     axes = ("message_bytes", "machine")

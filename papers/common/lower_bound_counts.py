@@ -271,10 +271,10 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
 
 # Hypercube schedules in which every message is a single unit, for comparison with lower bounds
 #
-# Fragopoulou & Akl describe the schedules below, on the trees of Johnsson & Ho. The catalogue
-# contains only their broadcasts; the simulator verifies the others like any other schedule. The
-# copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
-# one unit use different trees.
+# Fragopoulou & Akl describe the schedules below, which use the trees of Johnsson & Ho. Of these
+# schedules, the catalogue contains only the broadcasts; the simulator verifies the others like any
+# other schedule. The copies of units are distributed round robin over the k edge-disjoint trees, so
+# that the copies of one unit use different trees.
 
 
 _TREES = "edge-disjoint-binomial"
@@ -309,7 +309,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a message: its message, its tree, and its position among the tree's copies."""
+    """A copy of a message: the message, the tree, and the position among the copies in the tree."""
 
     message: int
     tree: int
@@ -365,9 +365,9 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 def _growing_allgather(check: ClaimCheck) -> Schedule:
     """Return an all-port allgather that delivers each message to one new node per port and step.
 
-    A node receives the message from a neighbour that has it, over a link of the port. If several
-    nodes could receive it, the node nearest to the source is chosen. If none could, the port is
-    idle.
+    In each step, a port can deliver the message to each node whose neighbour over this port already
+    has the message. Of these nodes, the node nearest to the source is chosen. If there is no such
+    node, the port is idle.
     """
     rows = []
     since = {0: 0}
@@ -387,7 +387,10 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
-    """Return a one-port scatter in 2^k - 1 steps down the binomial tree, deepest nodes first."""
+    """Return a one-port scatter along the binomial tree of Q_k, to the deepest nodes first.
+
+    The scatter takes 2^k - 1 steps.
+    """
     forest = check.forest(_TREE)
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -498,8 +501,8 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall that sends each message in copies along the edge-disjoint trees of Q_k.
 
-    Each tree carries one unit per source at a time. The destinations that a tree serves, in their
-    order, are rotations of the destinations that the first tree serves.
+    Each tree carries one unit per source at a time. For every h, the h-th destination of a tree is
+    a rotation of the h-th destination of the first tree.
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)

@@ -40,9 +40,10 @@ def star(n: int) -> NetworkCounts:
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the same counts as `star` for the smallest hypercube with at least n! nodes.
+    """Return the nodes, degree, diameter and sum of distances of a hypercube, by closed forms.
 
-    For huge n, the hypercube's dimension is not rounded up to an integer.
+    It is the smallest hypercube with at least n! nodes. For huge n, its dimension is not rounded up
+    to an integer.
     """
     # For huge n, log2 n! is not rounded up, because its fractional part is not computed exactly.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
@@ -60,9 +61,9 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links), the fewest steps in which ``links`` links can carry the units.
+    """Return ceil(count/links), the fewest steps in which ``links`` links carry ``count`` units.
 
-    The argument ``count`` is the number of units. A link carries one unit per step.
+    A link carries one unit per step.
     """
     return ceil(divide(count, links))
 
@@ -70,7 +71,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Compare the counts that the functions ``which`` return with a breadth-first search."""
+    """Check the closed forms in ``which``, such as `star`, by a breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -156,7 +157,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return a single empty tuple, because bounds for one message depend only on n."""
+    """Return a list with one empty tuple, because bounds for one message depend only on n."""
     return [()]
 
 
@@ -168,7 +169,7 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 
 def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by a constant, for all n and tuples of `Amounts`."""
+    """Check that a quotient is bounded by a constant, for all n and all sample amounts."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -179,7 +180,7 @@ def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal are bounded, for all n and tuples of `Amounts`."""
+    """Check that a quotient and its reciprocal are bounded, for all n and all sample amounts."""
     order(check, what, quotient, amounts)
     order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 

@@ -56,7 +56,7 @@ def numbers_of_messages(n: int) -> range:
     return range(1, 2 * n + 1)
 
 
-#: The broadcasts of section 4.2 from the identity, one copy of each message.
+#: The broadcasts of section 4.2 from the identity, with one copy of each message.
 broadcasts = executions("broadcast", "edge-disjoint", messages=numbers_of_messages, copies=1)
 #: Broadcasts of at least n-1 messages.
 long_broadcasts = executions(
@@ -263,7 +263,8 @@ def steps_against_the_bound(check: ClaimCheck) -> None:
 # Sections 4.4 to 4.6: allgather, scatter and alltoall in n-1 copies
 
 
-#: The largest n + M for which schedules are expanded to the rows of all sources.
+#: The largest n + M, where M is the number of messages per node or per pair of nodes, for which
+#: schedules are expanded to the rows of all sources.
 MAX_EXPANDED = 6
 
 

@@ -41,7 +41,7 @@ def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
 
 
 class PossibleFaults:
-    """All nodes and links that can be faulty (all but the source), numbered from 0.
+    """The nodes and links that can be faulty, numbered from 0. Only the source is never faulty.
 
     Attributes:
         network: the topology.

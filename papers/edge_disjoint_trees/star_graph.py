@@ -1,4 +1,4 @@
-"""Checks of Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, the trees SPT and SPG.
+"""Checks of Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, and trees SPT and SPG.
 
 SPT is the paper's tree of shortest paths, rooted at the identity, and SPG its graph of n-1 trees of
 shortest paths, one through each neighbour of the identity. They are starcast's constructions
@@ -309,10 +309,14 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return the dimensions of `children_outside_s1`, and dimensions to children that start with 1.
+    """Return which dimensions lead from each node outside S^1 to its children in the graph SPG.
 
-    A node that does not start with 1 has such a child across dimension k, where k is the position
-    of symbol 1, unless the node is a neighbour of the identity.
+    These are the dimensions of `children_outside_s1` and, unless the node is a neighbour of the
+    identity, dimension k, where k is the position of symbol 1. The child across dimension k starts
+    with 1.
+
+    Returns:
+        bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
     """
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == stars.positions(labels)[0]) & ~is_next_to_root(labels)
@@ -354,7 +358,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
 
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check by Definition 6 which links of each node lead to its parent and children in SPT."""
+    """Check the links of each node to its parent and children in the tree SPT (Definition 6)."""
     symbols = stars.symbols(check)
     parent_port = forest.parent_port[0]
     stated = parents_spt(symbols)
@@ -385,7 +389,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check by Definition 7 which links lead to parents and children in the subtrees of SPG."""
+    """Check by Definition 7 the links of each node to its parent and children in each SPG tree."""
     symbols = stars.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = stars.positions(symbols)[0]

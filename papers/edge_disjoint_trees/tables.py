@@ -77,7 +77,8 @@ PAIRS_N = Order("O(Mx n!^2 n)", lambda n, m, x: m * x * factorial(n) ** 2 * n)
 PAIRS_N_LOG_N = Order("O(Mx n!^2 n log n)", lambda n, m, x: m * x * factorial(n) ** 2 * n_log_n(n))
 
 ALLTOALL_TIME = "ft-alltoall-time"
-#: The bounds of Tables 2 and 3 as functions of a network's counts, of M messages and x copies.
+#: The bounds of Tables 2 and 3, as functions of a network's counts and of the numbers M of messages
+#: and x of copies.
 BOUNDS: dict[str, ClosedForm] = {
     "broadcast-time": lambda c, m, _: pipeline_steps(c, m),
     "broadcast-transmissions": lambda c, m, _: m * (c.nodes - 1),

@@ -42,9 +42,10 @@ def least_depth(network: CachedTopology) -> int:
 
     The depths 1, 2, .. are tried; the result is the first depth that is not ruled out. An
     assignment gives a node a parent in each tree, which puts the node one level below this parent.
-    Assignments that put the node below the tried depth are excluded. The remaining assignments
-    determine the node's minimum level in each tree. If this level rises, assignments of the node's
-    neighbours may be excluded too. If a node has no assignment left, the tried depth is ruled out.
+    Assignments that put the node on a level beyond the tried depth are excluded. The remaining
+    assignments determine the node's minimum level in each tree. If this level rises, assignments of
+    the node's neighbours may be excluded too. If a node has no assignment left, the tried depth is
+    ruled out.
     """
     return next(depth for depth in count(1) if _is_possible(network, depth))
 
@@ -64,9 +65,9 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node in each tree, for each port to the node's parent.
+    """Return the smallest level of each node in each tree, for each possible port to its parent.
 
-    The argument ``levels`` is the smallest level of each node in each tree, ``[trees, nodes]``.
+    The argument ``levels`` contains a lower bound on each node's level, ``[trees, nodes]``.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -133,7 +134,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check by Definition 8 which links lead to parents and children in the trees EDT."""
+    """Check the links of each node to its parent and children in the trees EDT (Definition 8)."""
     symbols = stars.symbols(check)
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))

@@ -45,9 +45,9 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that rotations map Hamiltonian paths to Hamiltonian paths.
 
-    A path T_j visits the nodes with symbol 1 in position j. Applying the rotation R j-2 times must
-    map any path T_2 to a path T_j, and the forest's path T_2 to the forest's path T_j. Random paths
-    T_2 are tried too.
+    A Hamiltonian path T_j visits all nodes with symbol 1 in position j. Applying the rotation R j-2
+    times must map any path T_2 to a path T_j, and the forest's path T_2 to the forest's path T_j.
+    Random paths T_2 are tried too.
     """
     rotations = stars.rotations(check)
     label_symbols = stars.symbols(check)

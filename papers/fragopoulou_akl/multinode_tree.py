@@ -52,9 +52,9 @@ class Numbering(NamedTuple):
 class Generator(NamedTuple):
     """A node of the first necklace at distance k, and the type v of the node's link to its parent.
 
-    A necklace is an orbit of the rotation R, and the type of a link is its dimension. The paper
-    calls the first necklace N_k1. Its other nodes are the rotations of this node, and the types of
-    their links to their parents are the rotations of v.
+    A necklace is an orbit of the rotation R, and the type of a link is its dimension. Distances are
+    counted from 12..n. The paper calls the first necklace N_k1. Its other nodes are the rotations
+    of this node, and the types of their links to their parents are the rotations of v.
     """
 
     node: int
@@ -273,7 +273,7 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the parent of each node: its neighbour over the link whose type `types_of` gives.
+    """Return each node's parent: its neighbour over the link of the type that `types_of` returns.
 
     The root 12..n is returned as its own parent.
     """
@@ -348,8 +348,9 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """Check that a numbering of the nodes follows section 3.2.
 
     Nodes must be numbered in order of their distance from 12..n and, at each distance k, necklace
-    by necklace, beginning with N_k1. Each node of a necklace must be the rotation of the previous
-    node. The link that a number determines must lead closer to 12..n.
+    by necklace, beginning with N_k1 (see `Generator`). Each node of a necklace must be the rotation
+    of the previous node. A node's number determines the type of its link to its parent (see
+    `types_of`); this link must lead closer to 12..n.
     """
     of = numbering.schedule
     m = numbering.m

@@ -159,7 +159,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check scatters over balanced trees, at several roots.
+    """Check scatters over balanced trees, from several roots.
 
     A scatter must take ceil((n!-1)/(n-1)) steps. Its number of transmissions must be t_n, the sum
     of all distances from a node.
@@ -281,7 +281,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check how many steps a scatter of M messages per node takes over the near-balanced tree.
 
     The number must be M times the size of the largest subtree of the root. Also check the order of
-    growth of the number divided by the lower bound. Definition 13 defines the tree.
+    growth of the number divided by M ceil((n!-1)/(n-1)). Definition 13 defines the tree.
     """
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
@@ -391,7 +391,8 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 # Total exchange (sections 7 to 9)
 
 
-#: The schedule of all sources is also executed up to S_5, or S_4 with several messages.
+#: The largest number of nodes for which the schedule of all sources is executed too: that of S_5,
+#: or that of S_4 for several messages per pair of nodes.
 _ALL_SOURCES_NODES = 120
 _ALL_SOURCES_NODES_OF_MESSAGES = 24
 #: Memory of a check that executes one source's part of an alltoall, one message per pair of nodes.
@@ -530,7 +531,8 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check that the alltoall of rule 9 takes as many steps as `rule_9_steps` states.
 
-    Also check the order of growth of the number of steps divided by the lower bound.
+    Also check the order of growth of the number of steps divided by the lower bound
+    ceil(t_n/(n-1)), where t_n is the sum of all distances from a node.
     """
     stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)

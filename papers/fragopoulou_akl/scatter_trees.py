@@ -23,10 +23,10 @@ from ..common.closed_forms import even_share, largest_branch, smallest_branch
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
 #
-# The functions of Definitions 13 to 16 are given as printed and as corrected (``repaired``). They
-# do not use `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its
-# entry at index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1
-# leads nowhere; it is included because the printed functions may name it.
+# Definitions 13 to 16 are computed as printed or as corrected (``repaired``), without
+# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its entry at
+# index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1 leads
+# nowhere; it is included because the printed functions may name it.
 
 
 #: Parent or children function, bool ``[nodes, n]``.
@@ -227,7 +227,7 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     return ports
 
 
-#: The number of random trees, of those that section 5.1 allows.
+#: The number of random trees that are drawn from the trees that section 5.1 allows.
 RANDOM_TREES = 3
 
 near_balanced = forests("near-balanced")

@@ -291,7 +291,10 @@ def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
 
 
 def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
-    """Return the translation of a broadcast from source 12..n to source q, row by row."""
+    """Return the translation of a broadcast of source 12..n, which is a broadcast of source q.
+
+    The array ``image`` contains the image of each node under the translation.
+    """
     return replace(
         broadcast,
         collective="broadcast",
@@ -337,7 +340,7 @@ def random_links(check: ClaimCheck) -> Iterator[LinkEnds]:
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Yield two different tails and a link type: all combinations, or a sample if n > 4."""
+    """Yield pairs of links of one type, as two tails and the type; only a sample if n > 4."""
     count = check.nodes
     types = link_types(check)
     if check.n <= _EXHAUSTIVE:

@@ -501,8 +501,8 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the number of steps of a scatter over the near-balanced tree (Definition 13).
 
     The number must equal the number of necklaces (orbits of the rotation R) other than {12..n}, and
-    the closed form `largest_branch`. The number divided by the lower bound must have the stated
-    order of growth.
+    the closed form `largest_branch`. The number divided by the lower bound ceil((n!-1)/(n-1)) must
+    have the stated order of growth.
     """
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(stars.leader_distances(check))
@@ -519,7 +519,8 @@ def rule_9_exchange(check: ClaimCheck) -> None:
 
     A necklace is an orbit of the rotation R. The number must equal the sum of the necklaces'
     distances from 12..n, and the closed form `rule_9_steps`. The number divided by the lower bound
-    must grow as the paper states.
+    ceil(t_n/(n-1)) must have the stated order of growth; t_n is the sum of all distances from a
+    node.
     """
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = stars.leader_distances(check).sum()

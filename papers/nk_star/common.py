@@ -128,7 +128,9 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> NDArray[np.int64]:
-    """Return the image of each number 0..n if only 2..last are shifted cyclically by ``places``.
+    """Return the image of each number 0..n when 2..last are shifted cyclically by ``places``.
+
+    The other numbers are unchanged.
 
     Returns:
         int64 ``[n+1]``.

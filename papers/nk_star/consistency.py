@@ -92,7 +92,7 @@ def theorems2(n: int, k: int) -> Theorems:
 
 
 def _cells(table: TableCells, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
-    """Yield the row, column, printed coefficient and theorem's coefficient of each table cell."""
+    """Yield each cell's row and column, and its coefficients in the table and in the theorem."""
     for row, terms in theorems.items():
         for column, printed, stated in zip(COLUMNS, table[row], (*terms[:2], *terms), strict=True):
             yield row, column, Fraction(printed), Fraction(stated)

@@ -40,7 +40,7 @@ def register_cells(
 
     Args:
         function: called with the `ClaimCheck` and the port model of the cell.
-        cells: suffixes of the claim ids, separated by commas, such as ``one-tree-startup``.
+        cells: suffixes of the claim ids, such as ``one-tree-startup``, separated by ", ".
         ports: the port models of the cells.
     """
     for cell in cells.split(", "):
@@ -435,7 +435,7 @@ class Bound:
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
-    """Yield schedules of the bound's collective, by all algorithms and with various arguments.
+    """Yield schedules of starcast's algorithms for the bound's collective, with sample arguments.
 
     Schedules with too many rows are omitted.
     """

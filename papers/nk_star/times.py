@@ -87,8 +87,8 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
     """Yield whether the time falls before the optimal number p of segments and rises after it.
 
-    There is one value for each pair of adjacent numbers in p = 1/4, 2/4, .., 10, unless the optimal
-    number lies strictly between the two.
+    There is one value for each pair of consecutive numbers among 1/4, 2/4, .., 10, unless the
+    optimal number lies strictly between the two.
     """
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
@@ -102,7 +102,7 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
-    """Return a function that executes the broadcast on a construction by `execute_broadcast`."""
+    """Return a provider that executes a broadcast on a construction, and yields its `Broadcast`."""
     return lambda check: [common.execute_broadcast(check, construction, ports)]
 
 
@@ -161,10 +161,10 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the sums of the largest packets of broadcasts on the shortest-path tree SP.
+    """Return the sum of a broadcast's largest packets on the tree SP, divided by the message size.
 
-    There is one sum for each number p of segments. On a graph of diameter D, it is (D+p-1)/p times
-    the message size m, because packets of m/p bytes are sent in D+p-1 steps.
+    There is one value for each number p of segments. On a graph of diameter D, it is (D+p-1)/p,
+    because packets of 1/p of the message are sent in D+p-1 steps.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
@@ -258,7 +258,7 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 # Sections 5 and 8: allgather (all-to-all broadcast) on the tree SP and the trees MT
 
 
-#: Maximum number of rows, counted over all sources, of an allgather on the trees MT that is
+#: Allgathers on the trees MT that have more rows than this, counted over all sources, are not
 #: executed.
 _MAX_ROWS = 100_000
 

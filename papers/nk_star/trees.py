@@ -186,7 +186,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 def _farthest_forms(
     n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which nodes have a form that the paper's proof lists, and which a form that it omits.
+    """Return which nodes have a form that the paper's proof lists, and which have an omitted form.
 
     The forms describe the cycles and chains of the nodes that are farthest from the identity Id.
 
@@ -204,12 +204,12 @@ def _farthest_forms(
     if k <= n // 2:
         return (first & (beta == k - 1)) | (beta == k), none
     in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
-    #: Whether position 1 is the only position with the same symbol as in Id.
+    #: For each node, whether position 1 is the only position with the same symbol as in Id.
     only_first = first & (in_place == 1)
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
-    #: Whether each position is on a chain or on an internal cycle of two or three positions, except
-    #: position 1 if it contains symbol 1.
+    #: For each node, whether all positions are on chains or on internal cycles of two or three
+    #: positions; position 1 is not considered if it contains symbol 1.
     is_short = on_cycles + of_nodes.chained + first == k
     short_chains = (of_nodes.chained == beta) & is_short
     twos = short_chains & (beta == n - k) & (threes == 0)

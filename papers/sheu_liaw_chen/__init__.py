@@ -291,7 +291,7 @@ def one_port_bound(check: ClaimCheck) -> None:
     """
     nodes = factorial(check.n)
     for schedule, simulation in catalogue_broadcasts(check, "one"):
-        # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
+        # The entry at index `steps + 1` counts nodes that receive nothing, so it is dropped.
         reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
         place = {"step": np.arange(1, len(reached)), "of": schedule}
         check.at_most("nodes that have anything", reached[1:], 2 * reached[:-1], **place)

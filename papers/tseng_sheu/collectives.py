@@ -255,10 +255,11 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return for each row the number of nodes to which its sender sends in the row's step.
+    """Return for each row the number of nodes with which one end of its link communicates.
 
-    This holds if ``ends`` are the senders. If ``ends`` are the receivers, the result is the number
-    of nodes from which the row's receiver receives in this step.
+    If ``ends`` are the senders, it is the number of nodes to which the row's sender sends in the
+    row's step. If ``ends`` are the receivers, it is the number of nodes from which the row's
+    receiver receives in this step.
 
     Args:
         schedule: the schedule.
@@ -376,5 +377,5 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
-    """Return the number of different trees, one per row; rows of zeros are not counted."""
+    """Return the number of different trees; each row is a tree, and rows of zeros do not count."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))

@@ -84,13 +84,13 @@ def theorem2(n: int) -> Pipeline:
 # function.
 @cache
 def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's minimum time for an integer number of segments."""
+    """Return a pipeline's minimum time over integer numbers of segments, as a `Time` function."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
 def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's minimum time.
+    """Return a pipeline's minimum time, as a `Time` function.
 
     The number of segments may be any positive real number.
     """
@@ -99,7 +99,7 @@ def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
 
 @cache
 def unsegmented(pipeline: Callable[[int], Pipeline]) -> Time:
-    """Return a function that gives a pipeline's time for an unsegmented message."""
+    """Return a pipeline's time for an unsegmented message, as a `Time` function."""
     return lambda n, startup, b: pipeline(n).height * (startup + b)
 
 

@@ -256,10 +256,12 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any])
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Check another reading of the claim: some broadcast, not only Algorithm 1, takes this time.
+    """Check another reading of a theorem: some broadcast takes at most the stated time.
 
-    The argument ``others`` lists, for each other algorithm, its name, its argument that splits the
-    message, and the number whose multiples are tried as values of this argument.
+    The stated time is the pipeline's minimum time if the number of segments may be any positive
+    real number. Algorithm 1 and some other algorithms are executed. For each other algorithm,
+    ``others`` lists its name, its argument that splits the message, and the number whose multiples
+    are tried as values of this argument.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
@@ -276,7 +278,7 @@ def read_with_other_broadcasts(
 
 
 def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
-    """Check another reading of the claim: that sub-slots without packets take no time."""
+    """Check another reading of Theorem 2, in which sub-slots without packets take no time."""
     reading = check.reading(
         f"the same if sub-slots in which nothing is sent take no time, {ON_WIDE}"
     )
@@ -316,12 +318,12 @@ def order_of_theorem2(check: ClaimCheck) -> None:
 
 
 def is_short(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message is short, that is, whether m T_c <= n^2 T_s."""
+    """Return whether a message is short: its transmission time b = m T_c is at most n^2 T_s."""
     return bool(b <= n * n * startup)
 
 
 def is_long(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message is long, that is, whether m T_c >= n^2 T_s."""
+    """Return whether a message is long: its transmission time b = m T_c is at least n^2 T_s."""
     return bool(b >= n * n * startup)
 
 
@@ -417,9 +419,9 @@ def allport_terms(check: ClaimCheck) -> None:
 def transmission_improves(check: ClaimCheck) -> None:
     """Check by how much Theorems 1 and 2 improve on the times of earlier broadcasts.
 
-    The broadcast of Sheu et al. [16] must take n times as long as Theorem 1 states, and the
-    broadcast of Sheu et al. [17] log n times as long as Theorem 2 states. Constant factors are
-    ignored.
+    For T_s = 0 and for m T_c = n^4 T_s, the broadcast of Sheu et al. [16] must take n times as long
+    as Theorem 1 states, and the broadcast of Sheu et al. [17] log n times as long as Theorem 2
+    states. Constant factors are ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)

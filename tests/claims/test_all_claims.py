@@ -62,13 +62,13 @@ def test_exactly_the_claims_that_fail_have_a_verified_correction(
 ) -> None:
     for verdict in single_verdicts(verdicts):
         if verdict.verdict != "fails":
-            assert "True instead" not in verdict.detail, verdict.claim
+            assert "Correct statement" not in verdict.detail, verdict.claim
             continue
         deciding = [found for found in verdict.evidence if found.size in verdict.sizes]
         asides = [aside for found in deciding for aside in found.asides]
         correction = claims()[verdict.claim].correction
         assert correction not in ("", *(aside.words for aside in asides if not aside.met))
-        assert f"True instead: {correction} (" in verdict.detail, verdict.claim
+        assert f"Correct statement: {correction} (" in verdict.detail, verdict.claim
 
 
 def test_exactly_the_failing_claims_have_a_second_implementation(

@@ -210,7 +210,7 @@ def test_a_correction_about_which_nothing_was_compared_is_not_reported_as_true()
         check.correction().equal("nodes", [], [])
 
     result = verdict_of(check)
-    assert "True instead" not in result.detail
+    assert "Correct statement" not in result.detail
     assert "Not checked, because nothing was compared: there are some nodes." in result.detail
     claim = Claim("TS.L5", "Lemma 5", "", SIZES, check, correction="there are some nodes")
     assert ReportRow(claim, result).corrections == ()
@@ -256,5 +256,5 @@ def test_corrections_and_other_readings_are_described_but_do_not_change_the_verd
 
     result = verdict_of(check)
     assert result.verdict == "fails"
-    assert "True instead: there are some nodes (S3..S5)." in result.detail
+    assert "Correct statement: there are some nodes (S3..S5)." in result.detail
     assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in result.detail

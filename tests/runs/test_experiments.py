@@ -125,6 +125,28 @@ def test_a_run_with_an_undelivered_unit_has_the_status_failed(
     assert run.error.startswith("incomplete: 1 unit is missing")
 
 
+def test_a_failed_run_of_an_experiment_is_repeated_by_the_next_invocation(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid({"topology": "S4", "algorithm": ["multiple", "greedy"], "message_bytes": 64})
+
+    def cut(*words: Any, **arguments: Any) -> Schedule:
+        built = build(*words, **arguments)
+        last = len(built) if built.algorithm == "greedy" else -1
+        return replace(
+            built, **{name: column[:last] for name, column in built.columns.present().items()}
+        )
+
+    with monkeypatch.context() as wrong:
+        wrong.setattr(execution, "build_schedule", cut)
+        for kept in (0, 1):
+            outcome = run_experiment(engine, "e", grid, Silent(), jobs=1)
+            assert (outcome.kept, outcome.failed) == (kept, 1)
+    outcome = run_experiment(engine, "e", grid, Silent(), jobs=1)
+    assert (outcome.kept, outcome.created, outcome.failed) == (1, 1, 0)
+    assert [run.status for run in runs(engine, "e")] == ["complete", "complete"]
+
+
 def test_an_experiment_point_that_exceeds_the_memory_is_refused_with_an_estimate(
     engine: Engine,
 ) -> None:

@@ -201,6 +201,44 @@ def test_an_ingest_names_artifacts_built_by_another_version_of_a_plug_in(
     assert verify(stores) == []
 
 
+RING = """
+import starcast
+
+@starcast.family("changing", pattern=r"Cy(\\d+)", source="this test")
+def ring(n):
+    return [(node, (node + 1) % n) for node in range(n)]CHORDS
+"""
+TREE = "Cy6:breadth-first:0"
+
+
+def test_new_artifacts_on_a_topology_that_a_changed_plug_in_builds_differently_are_refused(
+    stores: Stores, tmp_path: Path
+) -> None:
+    """Otherwise, the ports of the trees would contradict the stored links."""
+    file = tmp_path / "ring.py"
+
+    def load(chords: str) -> None:
+        file.write_text(RING.replace("CHORDS", chords))
+        plugins.load([str(file)])
+
+    load("")
+    ingest(stores, plan("Cy6"))
+    load(" + [(0, 2), (1, 3)]")
+    with pytest.raises(RejectedError, match="now builds another topology Cy6") as refusal:
+        ingest(stores, plan("Cy6", ["breadth-first"]))
+    assert refusal.value.hint.endswith("starcast topology drop Cy6 --cascade")
+    load("  # an equal topology")
+    assert [each.id for each in ingest(stores, plan("Cy6", ["breadth-first"])).created] == [TREE]
+    ingest(stores, plan("S3"))
+    load("[:-1]")
+    with pytest.raises(RejectedError, match=f"the stored forest {TREE} is no longer") as refusal:
+        rebuild(stores, method=LoadMethod.BOLT)
+    assert refusal.value.hint.endswith(f"starcast forest drop {TREE}")
+    drop(stores, "forest", TREE, method=LoadMethod.BOLT)
+    rebuild(stores, method=LoadMethod.BOLT)
+    assert verify(stores, checksums=True) == []
+
+
 def changed_trees(name: str = "mine") -> Forest:
     """Return the "highest-ports" tree of S4 under another name."""
     load_examples()

@@ -132,7 +132,9 @@ def test_the_file_of_benchmark_ratios_has_one_record_per_version(tmp_path: Path)
 def test_a_speedup_that_is_much_lower_than_in_the_previous_version_is_reported() -> None:
     before = record("1.0", a=2.0, b=2.0, c=2.0)
     now = record("1.1", a=1.0, b=1.5, d=1.0)
-    assert report.find_regressions(now, before) == ["a: 1 times as fast, 2 in 1.0 of 2026-11-23"]
+    assert report.find_regressions(now, before) == [
+        "a: 1 times as fast as the yardstick, 2 times in 1.0 (2026-11-23)"
+    ]
     assert report.find_regressions(now, None) == []
 
 

@@ -99,7 +99,7 @@ def test_the_claims_of_a_paper_pack_are_listed_and_checked_like_built_in_claims(
     assert starcast.check("MYPAPER.diameter").verdict == "holds"
     verdict = starcast.check("MYPAPER.children")
     assert verdict.place == "n = 3, node = 123: found 2, stated 1"
-    assert "True instead: the root has n-1 children" in verdict.detail
+    assert "Correct statement: the root has n-1 children" in verdict.detail
     assert "ingest S3 --trees greedy" in to_cypher(verdict)
     assert claims()["MYPAPER.children"].section == "mypaper.checks"
     assert [path.name for path in pack.iterdir() if path.is_dir()] == []

@@ -140,8 +140,8 @@ class Entry:
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
-        elsewhere: the name of the entry that replaces this entry on topologies on which this entry
-            is not defined; empty for none.
+        elsewhere: the name of the entry that `Registry.find` returns instead of this entry, on
+            topologies on which this entry is not defined; empty for none.
     """
 
     name: str

@@ -244,7 +244,7 @@ def read_text(value: Any) -> str | None:
 
 @contextmanager
 def _in_one_process() -> Iterator[None]:
-    """Return a context for a plug-in's code; processes forked in it exit when it ends.
+    """Return a context for a plug-in's code; forked processes exit at the end of the context.
 
     Without this context, a forked process would execute the rest of the command a second time.
     """

@@ -207,7 +207,8 @@ class CachedTopology:
     @property
     def degrees(self) -> NDArray[np.int64]:
         """The number of different neighbours of every node, int64 ``[nodes]``."""
-        # Equal neighbours are adjacent after sorting, so every change of value adds a neighbour.
+        # Sorting puts equal values next to each other, so every change of value is one more
+        # neighbour.
         changes = np.diff(np.sort(self.neighbours, axis=0), axis=0)
         lacks_link = (self.neighbours == self.ranks).any(axis=0)
         return np.asarray(1 + np.count_nonzero(changes, axis=0) - lacks_link)

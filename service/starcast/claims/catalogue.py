@@ -54,7 +54,7 @@ class Paper:
 
 
 class Sizes(NamedTuple):
-    """The topologies on which a claim is verified (called sizes), for each level.
+    """The topologies (called sizes) on which a claim is verified, for each level.
 
     The specs are sorted by `size_order`, so that the first counterexample is small.
 
@@ -222,7 +222,7 @@ def _specs(family: str, n: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Library:
-    """The papers and claims of all packs, and the errors of omitted packs, by folder."""
+    """The papers of all packs by key, their claims by id, and errors of omitted packs by folder."""
 
     papers: dict[str, Paper]
     claims: dict[str, Claim]
@@ -418,7 +418,8 @@ def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Cl
     """Return the claims of a pack, joined with their checks.
 
     Raises:
-        InputError: a claim other than a conjunction has no check, or a check has no such claim.
+        InputError: a claim other than a conjunction has no check, or a check belongs to a
+            conjunction or to an unknown claim.
     """
     if not pack.sha256:
         packs.import_modules(pack.module)

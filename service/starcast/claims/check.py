@@ -30,7 +30,7 @@ Plain = bool | int | str
 #: A counterexample. Keys such as ``tree`` and ``node`` give the place where a comparison fails,
 #: ``found`` is the measured value, and ``stated`` is the stated value.
 Place = Mapping[str, Plain]
-#: Recorded as the stated value if a claim states an order of growth.
+#: The value of ``stated`` in a counterexample of a claim that states an order of growth.
 BOUNDED = "bounded"
 
 
@@ -48,7 +48,8 @@ class Finding:
             relation is violated, the values ``found`` and ``stated``, and the size. The size is
             ``n`` for star graphs, ``n`` and ``k`` for (n,k)-stars, ``k`` (the dimension) for
             hypercubes, and the spec as ``size`` for other topologies.
-        of: id of the measured forest or schedule; empty if neither was measured.
+        of: id of the measured forest or schedule, or a name that the check gave it; empty if
+            neither was measured.
     """
 
     what: str
@@ -111,7 +112,8 @@ class Evidence:
 #: broadcast to the measured values, or a function of a value's index. A link is given by the pair
 #: of its tail and its head.
 PlaceValue = Any
-#: Keyword arguments whose integers are ranks of nodes; a counterexample contains their labels.
+#: Names of the keyword arguments whose values are nodes. A value that is an integer is a rank; the
+#: counterexample contains the label of the node instead.
 _NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
@@ -122,7 +124,7 @@ _LISTED_VALUES = 12
 #: In `Finding.measured`, this text separates the quotient at the checked size from the quotient for
 #: a huge n.
 FAR = " -> "
-#: Suffix of a quotient's name if its reciprocal was measured.
+#: In `Finding.what`, this suffix follows the name of a quotient whose reciprocal was measured.
 REVERSED = ", the other way round"
 
 
@@ -140,7 +142,7 @@ class ClaimCheck(CachedTopology):
     Attributes:
         topology: the topology on which the claim is checked.
         objects: cache for forests, schedules, simulations and arrays.
-        correct_statement: the claim's correction, about which `correction` records findings.
+        correct_statement: the claim's ``correction`` in claims.toml; empty if there is none.
 
     Example:
         >>> check = ClaimCheck(topology("S4"), ObjectCache())
@@ -445,7 +447,7 @@ def _summary(values: NDArray[Any]) -> str:
     """Return the measured values as text.
 
     If there are more than `_LISTED_VALUES` integers or floats, only the smallest and the largest
-    are listed. Of other values, at most the first `_LISTED_VALUES` different ones are listed.
+    are listed. Otherwise, at most the first `_LISTED_VALUES` different values are listed.
     """
     flat = values.ravel()
     if not len(flat):

@@ -37,8 +37,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
             instead of those of `math`.
 
     Returns:
-        Whether the quotient is bounded, its order of growth as text, such as "(log n)^2", and its
-        value at n = 2^256.
+        Three values: whether the quotient is bounded, its order of growth as text (such as
+        "(log n)^2"), and its value at n = 2^256.
     """
     with mpmath.workdps(_DIGITS):
         values = [_float(quotient(n)) for n in _HUGE]

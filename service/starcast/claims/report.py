@@ -161,7 +161,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return the claims page as one HTML file; `markdown` describes the arguments."""
+    """Return a report as one HTML file. The arguments are the same as those of `markdown`."""
     values = page_values(rows(verdicts), about)
     return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
 
@@ -206,7 +206,7 @@ def _failure(row: ReportRow) -> Iterator[str]:
     yield f"* **{row.claim.id}** ({row.claim.number}): {_escaped(row.claim.statement)}."
     yield f"  * Counterexample: {_escaped(row.difference)}."
     for correction in row.corrections:
-        yield f"  * True instead: {_escaped(correction)}."
+        yield f"  * Correct statement: {_escaped(correction)}."
     if row.claim.record:
         yield f"  * Best known: {_record_link(row.claim)}."
     yield ""
@@ -382,7 +382,10 @@ def claim_facts(claim: Claim, stored: StoredVerdicts) -> Row:
 
 
 def list_claim_runs(session: Session) -> Table:
-    """List the stored verification runs with requested claims, code version and verdict counts."""
+    """Return a table of the stored verification runs, with claims, verdict counts and code version.
+
+    The claims are those that were requested for the run.
+    """
     counts = storage.count_verdicts(session)
     rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
     verdicts = map(_verdict_column, VERDICT_WORDS)

@@ -137,7 +137,8 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
     """Return the verification run with the given number, or the newest run if number is None.
 
     Raises:
-        NotFoundError: no verification run with this number is stored, or none at all.
+        NotFoundError: no verification run with this number is stored or, if number is None, no run
+            is stored.
     """
     if number is None:
         return load_newest(session)

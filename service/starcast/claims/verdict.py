@@ -1,4 +1,4 @@
-"""Verdicts on claims: the rule that derives verdicts from evidence, and their descriptions."""
+"""Verdicts on claims: how they follow from evidence, and descriptions of the evidence."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -189,8 +189,8 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 def describe_place(counterexample: Place) -> str:
     """Return a counterexample in one line.
 
-    If the claim states an order of growth, the line contains only the values, because no single
-    size refutes such a claim.
+    If the claim states an order of growth, the line contains only the values ``found`` and
+    ``stated``, because no single size refutes such a claim.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})
@@ -273,7 +273,7 @@ def _describe_failures(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str, Place]]:
-    """Yield, for each size at which the claim fails, the first counterexample."""
+    """Yield each size at which a claim fails, with the first counterexample at this size."""
     for size, group in groupby(failures, key=lambda failure: failure[0]):
         first = next(group)[1].counterexample
         if first is not None:
@@ -283,8 +283,8 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
     """Yield, for each order of growth, a sentence with the largest quotient at the checked sizes.
 
-    The quotient is a closed form divided by the stated order of growth. The sentence also has the
-    value of this quotient at n = 2^256.
+    The quotient is a closed form divided by the stated order of growth. The sentence also states
+    the value of this quotient at n = 2^256.
     """
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
@@ -335,7 +335,7 @@ def _describe_asides(
         if not any(finding.compared for _, aside in asides for finding in aside.findings):
             yield f"Not checked, because nothing was compared: {words}."
             continue
-        label = "True instead" if kind == "instead" else "Other reading"
+        label = "Correct statement" if kind == "instead" else "Other reading"
         places = [_first_counterexample(aside) for _, aside in asides]
         failing = [place for place in places if place is not None]
         if not failing:

@@ -295,8 +295,8 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The functions that add each command group or single command to the root command, by name. The
-#: help page lists the names in this order.
+#: For each command group or single command, by name: the function that adds it to the root
+#: command. The help page lists the names in this order.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _terminal,
     "up": _servers,

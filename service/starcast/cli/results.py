@@ -44,7 +44,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Output file (defa
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print the rows and note of a table; formats for readers omit a table without rows."""
+    """Print the rows and note of a table; in formats for readers, a note replaces empty rows."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result

@@ -269,8 +269,8 @@ def algorithm(
                 "topology": topology, "collective": collective, "algorithm": name, "ports": model,
                 "arguments": arguments,
             }  # fmt: skip
-            # Tests cover starcast's own functions; the results of plug-ins are checked at every
-            # call.
+            # The results of plug-ins are checked at every call. The results of starcast's own
+            # functions are checked by tests.
             if origin.is_shipped:
                 draft: Draft = function(topology, root, ports=model, **arguments)
                 schedule = draft.complete(**declared)

@@ -156,10 +156,10 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 
     The nodes are numbered as in the paper, and node number m receives the message in step
     ceil(m/(n-1)). The nodes of the last step are reached over last links (see the module's
-    docstring). Message c travels down MBST rotated c mod (n-1) times. Every message starts the
-    numbering again. If the numbering continued from the previous message, it would begin with a
-    dimension other than 2, and some node would get the same step as its parent (for n = 3..7 and
-    every such dimension).
+    docstring). Message c travels down MBST rotated c mod (n-1) times. The numbers of each message
+    begin at 1 again. If they continued those of the previous message, the dimension of the first
+    number could differ from 2. Then some node would get the same step as its parent (for n = 3..7
+    and every such dimension).
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -201,15 +201,15 @@ def _build_overlapped(
 ) -> Draft:
     """Build the schedule of several messages from the schedule of a single message.
 
-    The links that message c crosses are those of the single message, rotated ``turns[c mod
-    len(turns)]`` times. The last links of all messages (see the module's docstring) come at the
-    end, sorted by message and node.
+    Each message crosses the links of the single message, rotated as ``turns`` specifies. The last
+    links of all messages (see the module's docstring) are crossed at the end, in the order of
+    message and node.
 
     Args:
         forest: the tree along which a single message travels from the identity.
         step: int32 ``[nodes]``, the step in which each node receives the single message; 0 if the
             message arrives over one of the last links.
-        turns: the numbers of rotations, which the messages use in turn.
+        turns: numbers of rotations; message c is rotated ``turns[c mod len(turns)]`` times.
         messages: the number of messages.
     """
     rotated = [_rotate(forest, step, count) for count in turns]

@@ -14,14 +14,14 @@ Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
 docs/exact-alltoall.md describes the construction and the proof. In short, for M <= n-1:
 
 1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, receive their
-   messages in T_s steps (here T_s is not a start-up time). The path to a node enters each cycle of
-   the node at one symbol, the *entry*. Entries are chosen by a bipartite flow, so that no dimension
-   is crossed too often.
-2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the smallest
-   node is that of the near-balanced tree, and the other paths are its rotations, so the n-1
-   dimensions of a hop differ. The first groups cross their first dimensions in *idle cells* of the
-   opening: dimensions that are unused in a step.
-3. All remaining hops follow after T_s, in steps in which every dimension is busy.
+   messages in T_s steps (here T_s is not a start-up time). The label of a node is a permutation.
+   The path to the node enters each cycle of this permutation at one symbol, the *entry*. Entries
+   are chosen by a bipartite flow, so that no dimension is crossed too often.
+2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the node of
+   lowest rank is its path in the near-balanced tree. The other paths are rotations of this path,
+   so the n-1 dimensions of a hop differ. The first groups cross their first dimensions in *idle
+   cells* of the opening: dimensions that are unused in a step.
+3. All remaining hops follow after step T_s, in steps in which every dimension is busy.
 
 If M > n-1, messages are sent in rounds of n-1 messages per destination. Each round takes t_n steps,
 in which all dimensions are busy. A last round sends the remaining messages.
@@ -62,7 +62,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the alltoall of Fragopoulou & Akl 1993, Rule 9: one group of messages per necklace."""
+    """Build the alltoall of Fragopoulou & Akl 1993, Rule 9, which serves necklaces one by one."""
     return _serve_necklaces(topology, "near-balanced", 1)
 
 
@@ -103,17 +103,17 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 
 
 def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
-    """Return the schedule that sends the messages to each necklace in groups.
+    """Return the schedule that sends messages to one necklace after another, in groups.
 
-    If a node is in k trees, its M messages are divided into M/k groups of k messages. Group j,
-    counted from 0, has the messages jk to jk + k-1. A group leaves when the previous group has
+    If a node is in k trees, the M messages for it are divided into M/k groups of k messages. Group
+    j, counted from 0, has the messages jk to jk + k-1. A group leaves when the previous group has
     arrived. Necklaces are served in the order of their distance, and necklaces at the same distance
     in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
     distance = forest.topology.distances().astype(np.int64)
-    # The root is in no tree. The value 1 avoids a division by zero.
+    # The count of the root is 0. It is replaced by 1 to avoid a division by zero.
     trees_per_node = np.maximum(count_trees(forest), 1)
     leader = necklaces(forest.topology.n).leader
     leaders = np.unique(leader[1:])
@@ -198,7 +198,8 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
     bundles = [(rank, message, cycles_of[rank]) for rank in ranks for message in range(messages)]
     cycles = [cycle for _, _, bundle in bundles for cycle in bundle]
-    # Entries are chosen for all messages together, because their loads on a dimension add up.
+    # Entries are chosen for all messages together, because the capacities limit the total number of
+    # crossings of each dimension.
     entry = iter(choose_entries(cycles, _entry_capacities(n, cycles)))
     words = []
     for rank, message, bundle in bundles:
@@ -210,10 +211,11 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
     """Return an entry (a symbol) for each cycle; symbol s occurs at most ``capacity[s]`` times.
 
-    The path to a node enters each cycle of the node at one symbol, the entry.
+    The cycles are those of the permutations of several nodes. The path to a node enters each cycle
+    of the node at one symbol, the entry.
 
-    The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
-    symbols are tried in ascending order, so the choice is deterministic.
+    The entries are found by a bipartite flow with augmenting paths. Cycles are processed in the
+    given order and symbols are tried in ascending order, so the result is deterministic.
 
     Raises:
         StarcastError: every choice exceeds the capacity of some symbol.
@@ -222,8 +224,8 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
     def assign(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
-            # Each symbol is tried only once per augmenting path, since otherwise two symbols at
-            # their capacity could replace each other forever.
+            # Each symbol is tried only once per augmenting path. Otherwise the search could
+            # alternate forever between two symbols at their capacity.
             if symbol not in tried:
                 tried.add(symbol)
                 if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):
@@ -250,8 +252,8 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
     This is list scheduling. In each step, several words may have the same next dimension. Only one
     of them crosses it: the word with the most remaining dimensions (the first such word on ties). A
-    word waits for only one dimension at a time. So serving the dimensions one by one gives the same
-    result as serving the words by the number of their remaining dimensions.
+    word waits for only one dimension at a time, so the dimensions can be processed independently of
+    one another.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -370,9 +372,10 @@ class FullNecklaces(NamedTuple):
     "9", rows=count_rows,
 )  # fmt: skip
 def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    """Build the alltoall of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1 messages.
+    """Build the alltoall of M messages per destination that takes ceil(M t_n / (n-1)) steps.
 
-    t_n is the sum of the distances from a node to all nodes.
+    t_n is the sum of the distances from a node to all nodes. The algorithm is defined for every
+    n >= 2 and every M >= 1.
     """
     rounds, rest = divmod(messages, topology.degree)
     full = full_necklaces(topology)

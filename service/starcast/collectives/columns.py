@@ -273,7 +273,8 @@ def _least_units(
     count = int(rows.unit.max(initial=0)) + 1
     least = ceil_div(count, parts)
     if collective in ADDRESSED and not symmetric:
-        # The parts of the unit numbers whose units a node would send to itself.
+        # The values of ``unit // M`` for the units that a node would send to itself, where M is the
+        # number of units per destination or, in an alltoall, per source and destination.
         own = np.arange(0, parts, nodes + 1) if has_sources else np.array([root])
         without_last = ceil_div(count, parts - 1)
         has_own = [np.isin(rows.unit // each, own).any() for each in (least, without_last)]
@@ -288,7 +289,7 @@ def _has_packets(rows: Columns) -> bool:
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
 
-#: Optional columns of a CSV file, and all columns that it may have.
+#: Columns that a CSV file may have besides `REQUIRED`, and all columns that it may have.
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 

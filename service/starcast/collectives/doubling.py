@@ -16,15 +16,16 @@ round. Let r_j be the root's symbol at position j. Then, for j = 2..k:
   graph, and then its neighbours across the ports 2..j-1. Meanwhile the informed nodes of each
   complete graph inform its remaining nodes.
 
-**Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
-sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
-symbol. First, one node of the root's substar is informed for each other substar: a node that begins
-with the last symbol of that substar. Meanwhile the number of informed nodes doubles in each round.
-These nodes then send to the other substars over the last port. After that each substar broadcasts
-on its own.
+**Symbol doubling** divides S_n recursively into substars. A substar is the set of all nodes with
+the same last symbol. First, one node of the root's substar is informed for each other substar: a
+node that begins with the last symbol of that substar. Meanwhile the number of informed nodes
+doubles in each round. These nodes then send to the other substars over the last port. After that,
+all substars broadcast in the same way, at the same time. The number of rounds is the sum of
+1 + ceil(log2(i-1)) over i = 2..n (docs/one-port-conjecture.md has the proof).
 
-**Optimal substars** divides S_n in the same way, but only until the substars are small enough (n <=
-9) for a recorded broadcast that is proven optimal. Each substar then executes this broadcast.
+**Optimal substars** divides S_n in the same way, but only into substars S_9, for which a recorded
+broadcast is proven optimal. Each substar then executes this broadcast. If n <= 9, S_n is not
+divided.
 """
 
 from collections.abc import Mapping
@@ -64,9 +65,9 @@ class _Turns(NamedTuple):
 
     Attributes:
         own: the number of rounds in which the centre sends within the complete graph. Afterwards,
-            the centre sends over its links to other nodes.
+            the centre sends over its links to nodes outside the complete graph.
         rounds: the number of rounds until all nodes of the complete graph are informed and the
-            centre has sent over its links to other nodes.
+            centre has sent to these outside nodes.
     """
 
     own: int
@@ -106,9 +107,9 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 def _doublings(number: _Integers, own: int) -> _Integers:
     """Return x such that floor(log2(x)) doublings precede the round that informs node ``number``.
 
-    Nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the centre
-    sends. Each later round is a *doubling*: in this round, the number of informed nodes except the
-    centre doubles.
+    The nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the
+    centre sends. In each later round, a *doubling*, the number of informed nodes except the centre
+    doubles. For the nodes informed before the first doubling, x is 1.
     """
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
@@ -213,7 +214,7 @@ def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draf
     return build_rounds(topology, ports_towards(topology, informer), rounds)
 
 
-#: The largest n for which starcast has a record of a broadcast on S_n that is proven optimal.
+#: The largest n for which starcast has a recorded one-port broadcast on S_n proven optimal.
 LARGEST_OPTIMAL = 9
 _Labels = NDArray[np.uint8]
 
@@ -256,9 +257,10 @@ def _doubling(size: int) -> list[_Step]:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return each node's port to the node that informs it, and the round in which this happens.
+    """Return each node's port to the node that informs it, and the round in which it is informed.
 
-    Both values are 0 for the root.
+    The broadcast divides a star graph into substars, as symbol doubling does. Both values are 0 for
+    the root.
 
     Args:
         topology: a star graph.

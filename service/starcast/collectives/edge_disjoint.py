@@ -1,9 +1,10 @@
 """Collectives along edge-disjoint trees: every message is sent in copies down several trees.
 
-**Assignment.** Copies are assigned to the trees in turn, so the trees' loads differ by at most one.
-Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so the number of copies x must
-divide the number of trees. Here copies are assigned one by one, message after message. Then any x
-up to the number of trees is possible, because x consecutive copies go to x different trees.
+**Assignment.** Copies are assigned to the trees in turn, so the numbers of copies in two trees
+differ by at most one. Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so the
+number of copies x must divide the number of trees. Here copies are assigned one by one, message
+after message. Then any x up to the number of trees is possible, because x consecutive copies go to
+x different trees.
 
 **Broadcast and allgather**: a copy crosses every link of one tree. No directed link is in two
 trees, so copies in different trees never wait for one another, and the copies in x trees reach a
@@ -77,8 +78,8 @@ def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> No
 
     Unit q = 0, 1, .. of a tree crosses the links to level l in step q + l. With M messages in x
     copies the broadcast takes ceil(Mx / trees) + height - 1 steps, because all trees have the same
-    height. As on S_n, the paths to a node of Q_d in different trees have no internal node in
-    common.
+    height. On S_n and on hypercubes, the paths to a node in different trees have no internal node
+    in common.
     """
 
     @algorithm(
@@ -107,14 +108,14 @@ _declare_broadcast("edge-disjoint-binomial", "Johnsson & Ho 1989", "hypercube", 
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Draft:
-    """Build the allgather by depth-first traversal of every tree (Fragopoulou & Akl 1996, 4.4).
+    """Build the allgather that traverses every tree depth first.
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
     copies, a tree has at most c = ceil(Mx / (n-1)) units. These units cross the h-th link of the
-    traversal in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In the paper
-    nodes wait for acknowledgements; here the steps are fixed, so a fault does not stop the
-    traversal. In every step the links of the trees have different dimensions, so all sources can
-    send at the same time (Lemma 7).
+    traversal in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In Fragopoulou &
+    Akl 1996, section 4.4, nodes wait for acknowledgements; here the steps are fixed, so a fault
+    does not stop the traversal. In every step the links of the trees have different dimensions, so
+    all sources can send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -160,8 +161,8 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
 
     The length of a copy's path is the level of its destination in the copy's tree. This level is
     the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
-    the trees with their smallest detours. Nodes on shorter necklaces start with 1; in an
-    assigned tree l, they have the detour 2 if symbol l is in position l, and otherwise 0.
+    the trees with their smallest detours. Nodes on shorter necklaces start with 1; in tree l, their
+    detour is 2 if symbol l is in position l, and otherwise 0.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
@@ -175,8 +176,8 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Each tree gets `rounds` copies for every node. The remaining copies of a node go to the trees
-    # after those of the previous node.
+    # Each tree gets `rounds` copies for every node on a short necklace. The remaining copies for a
+    # node go to the trees that follow those of the previous node.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -214,14 +215,14 @@ def _build_scatter(
 
 
 def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:
-    """Assign the copies for each destination to trees whose loads differ by at most one.
+    """Assign copies to trees, so that the numbers of copies per tree differ by at most one.
 
     Most nodes are on necklaces of n-1 nodes. In such a necklace, the node with the lowest rank uses
     the x trees in which this node has the smallest levels (on ties, the tree with the smaller
-    index). The other nodes use the rotated trees, in which these nodes have the same levels. So a
-    necklace adds the same load to each tree, level by level. The few nodes on shorter necklaces,
-    which begin with 1, are assigned to trees in turn, with all copies of a message in consecutive
-    trees.
+    index). The other nodes use the rotated trees, in which these nodes have the same levels. So
+    a necklace adds the same number of copies to every tree, on each level. The few nodes on shorter
+    necklaces, which begin with 1, are assigned to trees in turn, with all copies of a message in
+    consecutive trees.
     """
     nearest, short = _nearest_trees(forest, levels, copies)
     tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)

@@ -45,11 +45,12 @@ if TYPE_CHECKING:
 #: The maximum number of attempts to build one schedule. With more than one attempt, all attempts
 #: together build at most `_ATTEMPTED_ROWS` rows.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
-#: Number of rows after which compiled loops return, because Ctrl-C cannot interrupt them.
+#: Number of rows after which compiled loops return, so that Ctrl-C can take effect: it cannot
+#: interrupt these loops.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
-#: ``take_steps(rows, random_state, goal)`` appends steps to the rows until there are at least
-#: ``goal`` rows.
+#: The type of a function ``take_steps(rows, random_state, goal)``, which appends steps to the rows
+#: until there are at least ``goal`` rows.
 _Steps = Callable[["FoundRows", NDArray[np.int64], int], None]
 
 

@@ -6,8 +6,8 @@ are the same in both cases, because all numbers are integers and the random numb
 
 **Spreading** (broadcast, allgather): in each step every directed link carries a unit that its
 sender has and its receiver lacks, if there is one, and no unit goes twice to the same receiver. A
-link of capacity c carries up to c units. Among the first few suitable units found, a link takes the
-unit that the fewest nodes have. In the one-port model, the links of a step are a matching of
+link of capacity c carries up to c units. Of the first `_SAMPLES` suitable units found, a link takes
+the unit that the fewest nodes have. In the one-port model, the links of a step are a matching of
 senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
@@ -528,7 +528,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Add a unit to the lists of a node, unless the node is the unit's destination."""
+    """Let a unit wait at a node: add it to the node's lists, unless it is at its destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -584,7 +584,7 @@ def _furthest(waiting: Waiting, node: int, slot: int) -> int:
 def _pair_waiting(
     table: _Integers, waiting: Waiting, chance: NDArray[np.int64], pairing: Pairing
 ) -> None:
-    """Match nodes at which units wait with neighbours that are closer to a unit's destination.
+    """Match nodes with neighbours that are closer to the destination of a waiting unit.
 
     The matching is written to ``pairing``. Nodes with more waiting units are preferred.
     """

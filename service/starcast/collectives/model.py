@@ -79,8 +79,9 @@ class Schedule(Displayable):
         ports: the port model: ``all`` or ``one``.
         units: the number of units; in a symmetric schedule, those of one source (in reductions, of
             one destination).
-        packets: True if a directed link may carry several units per step, as one packet (Tseng &
-            Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
+        packets: True if a directed link may carry any number of units per step, as one packet
+            (Tseng & Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen) or,
+            on a link of capacity c, up to c units.
         step: int32, the step in which the unit crosses the link, from 1.
         sender: int32, the rank of the sending node.
         port: uint8, the sender's port.
@@ -343,7 +344,7 @@ class Draft(NamedTuple):
         rows: the rows in any order.
         units: the number of units.
         forest: the forest along which units travel, or None; its root is the root of the rows.
-        packets: whether a directed link may carry several units per step.
+        packets: whether a directed link may carry any number of units per step, as one packet.
         symmetric: whether the rows of one source represent all sources.
         root: the root of the rows if there is no forest. On a topology without translations, it
             must be the requested root.

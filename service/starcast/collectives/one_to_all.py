@@ -253,7 +253,9 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
 
 
 def assign_trees(forest: Forest, messages: int) -> Units:
-    """Assign each destination's messages to its k trees in turn: message i to tree i mod k.
+    """Assign each destination's messages in turn to the trees that contain the destination.
+
+    Message i for a destination in k trees travels down tree i mod k of these trees.
 
     Raises:
         InputError: a node is in no tree.
@@ -319,17 +321,14 @@ def count_rows(topology: Topology, arguments: Arguments) -> int:
 def if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
     """Return a function for `Algorithm.forest_construction` that depends on ``messages``.
 
-    This function returns ``construction`` for a single message, and otherwise None, because no
-    construction builds the trees of several messages.
+    The returned function returns ``construction`` if there is a single message, and otherwise None,
+    because no construction builds the trees of several messages.
     """
     return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Return why messages cannot be divided equally among the trees; None if they can.
-
-    The trees are the perfectly balanced trees.
-    """
+    """Return why the perfectly balanced trees cannot share the messages equally, or None."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None

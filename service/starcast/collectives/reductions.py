@@ -106,15 +106,18 @@ def _first_steps(spread: Schedule) -> NDArray[np.int64]:
 
 
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return new numbers for the units of the reduce in an allreduce, int64 ``[units]``.
+    """Return new numbers for the units of the reduce, the first part of an allreduce.
 
-    The reduce is the reversed broadcast, so it would complete last the unit that the broadcast
-    sends first. All units are alike, so they are renumbered: the unit that the reduce completes
-    first gets the number of the unit that the broadcast sends first, and so on. Then the broadcast
-    can begin early.
+    The reduce is the reversed broadcast, so the unit that the broadcast sends first would be the
+    last unit that the reduce completes. All units are alike, so they are renumbered: the unit that
+    the reduce completes first gets the number of the unit that the broadcast sends first, and so
+    on. Then the broadcast can begin early.
 
     Args:
         first: the step in which the broadcast first sends each unit, ``[units]``.
+
+    Returns:
+        int64 ``[units]``.
     """
     unit = np.arange(len(first))
     exchanged = np.empty_like(unit)

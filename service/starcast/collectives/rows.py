@@ -80,7 +80,7 @@ def route_units(
 ) -> Columns:
     """Return the rows of units, each of which travels from the root to one destination.
 
-    Units never wait on their paths.
+    On its path, each unit makes one hop every ``gap`` steps.
 
     Args:
         forest: the trees whose paths the units take.
@@ -196,7 +196,7 @@ def _sort_order(rows: Columns) -> NDArray[np.intp]:
 
 
 class Units(NamedTuple):
-    """The units that the root sends; each array is int64 ``[units]``.
+    """The units that the root sends, with an entry per copy; each array is int64 ``[units]``.
 
     Attributes:
         tree: the tree along which the unit travels.

@@ -133,7 +133,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build recursive doubling: in each step, neighbours across a dimension exchange all they have.
+    """Build recursive doubling: in each step, neighbours across a dimension exchange all messages.
 
     The message of a source travels down its binomial tree, across one dimension per step.
     """
@@ -157,10 +157,10 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
     A record provides C link-disjoint cycles, and message i uses cycle i mod C. The messages of a
-    cycle follow one another. On N nodes, the N - 1 hops of a message are divided between the
-    directions; the longer half alternates. The k messages of a cycle take ceil(k (N - 1) / 2)
-    steps. This is the lower bound if the degree is 2C and the number of messages is divisible by C,
-    because all links of all nodes are busy in every step.
+    cycle follow one another. On N nodes, a message makes N - 1 hops, half of them in each
+    direction. If N - 1 is odd, the longer half alternates between the directions. The k messages of
+    a cycle take ceil(k (N - 1) / 2) steps. This equals the lower bound if the degree is 2C and the
+    number of messages is divisible by C.
     """
     paths = record_witness(_CYCLES, topology)["ports"]
     parts = [

@@ -35,8 +35,8 @@ BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable
 #: Columns that compare a side's time with the baseline's time. The baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
-#: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
-#: verdict.
+#: The values of `CHANGES` for one side: the change of its time, absolute and in per cent, and the
+#: verdict. A value that is not defined is None.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: The default value of each parameter as text; headers omit default values.
@@ -158,7 +158,7 @@ class Comparison:
         return replace(self, sides=tuple(named))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison with side names that omit the common experiment, if there is one.
+        """Return the comparison without the experiment in side names, if all sides share it.
 
         The reasons why runs are not comparable keep the original names.
         """
@@ -236,7 +236,7 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row per shown match: exact figures, changes in time, gaps and the best sides."""
+        """Return a row per shown match: parameters, exact figures, changes, gaps, best sides."""
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
@@ -302,7 +302,7 @@ class Comparison:
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
         # A cell of a parameter is text if the sides have different values. Numbers and texts cannot
-        # be compared, so all numbers precede all texts.
+        # be compared, so in ascending order all numbers precede all texts.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
@@ -420,7 +420,7 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    # If the segments equal the message units in every run, the column ``segments`` is enough.
+    # If the segments equal the message units in every run, one column shows both.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)

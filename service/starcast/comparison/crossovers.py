@@ -131,7 +131,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Select the simulated crossovers of curves at their best numbers of segments.
+    """Select the crossovers of simulated times, with each curve at its best number of segments.
 
     The result is sorted by panel and message size.
     """
@@ -184,7 +184,8 @@ def lower_envelope(
 
     Returns:
         Pairs (message size, number of segments). The line for this number of segments is the lowest
-        line from this message size up to the size in the next pair.
+        line from this message size up to the size in the next pair or, in the last pair, to
+        ``high``.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -219,7 +220,7 @@ class _Region(NamedTuple):
         difference: the time of the first curve minus the time of the second curve, in the middle of
             the range.
         segments: the numbers of segments of both curves.
-        line: the first curve as a line; None if its times are not linear.
+        line: the line of the first curve in the range; None if the range is a single stored size.
     """
 
     low: Fraction

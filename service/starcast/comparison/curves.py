@@ -29,7 +29,7 @@ from starcast.topologies import as_topology, count_nodes
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
-#: Number of points of a drawn line between two stored message sizes.
+#: Number of pieces into which a drawn line is divided between two stored message sizes.
 _SAMPLES = 24
 
 #: The points of a drawn line, as pairs of message size and time.
@@ -124,9 +124,9 @@ class Curve:
         """Return, for each number of segments, the line of time against message size.
 
         A schedule does not depend on the message size, so the number of start-ups is constant and
-        the number of bytes grows linearly. The lines are checked against the stored runs. The
-        result is None if there are no lines, or if the minimum stored time at some size is not on
-        the lowest of these lines.
+        the number of bytes grows linearly. Numbers of segments whose stored times at ``sizes`` are
+        not on a line are omitted. The result is None if no number remains, or if the minimum stored
+        time at one of ``sizes`` is not on the lowest line.
         """
         lines = {
             segments: line
@@ -193,10 +193,10 @@ class Panel:
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the times for start-ups and for bytes as two lines; their maximum is the bound.
+        """Return the two lines whose maximum is the lower bound: one for start-ups, one for bytes.
 
         The lines are those of the run with the lowest bound, because runs with more copies have a
-        higher bound. The result is None if there is no bound for a message above 0 bytes.
+        higher bound. The result is None if no run with a message above 0 bytes has a bound.
         """
         pairs = [
             (
@@ -261,14 +261,15 @@ def panels(comparison: Comparison) -> list[Panel]:
     Runs without figures, and runs that do not deliver all units, are omitted.
     """
     across = comparison.across
-    #: The runs, grouped by their values on `AXES`, then by their values on the axes in ``across``
-    #: and on `PARTS` (called a part), and then by side.
+    #: The runs by question (their values on `AXES` without ``across``), then by part (their values
+    #: on ``across`` and `PARTS`), and then by side.
     questions: dict[_Key, dict[_Key, dict[str, list[Run]]]] = {}
     for side in comparison.sides:
         for run in side.runs:
             if run.status != "complete" or run.missing or figure(run, "time") is None:
                 continue
-            # All values on an axis in `across` share one panel; the curves' labels state them.
+            # Runs with different values on an axis in `across` share a panel; the curves' labels
+            # state the values.
             question = tuple(None if axis in across else value(run, axis) for axis in AXES)
             part = tuple(getattr(run, name) for name in (*across, *PARTS))
             sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -310,8 +311,8 @@ def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
 
     A schedule does not depend on message_bytes, t_s, t_c and faults, so several panels can have the
     same schedules. If all schedules of a panel are already plotted for other panels, no runs are
-    selected in this panel. Panels without faults come first, because faults only remove some of
-    the links used.
+    selected in this panel. Runs are selected in panels without faults first, because faults only
+    remove some of the links used.
     """
     selected = list(every)
     seen: set[_Key] = set()

@@ -167,7 +167,7 @@ def list_grid(side: Side) -> Table:
 
 
 def _spare_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns that may be omitted; a column with errors is never omitted."""
+    """Return the columns that a narrow table may omit; a column with errors is never omitted."""
     return _SPARE[:-1] if any(row["error"] for row in rows) else _SPARE
 
 

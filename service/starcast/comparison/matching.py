@@ -9,10 +9,10 @@ the axes of `CHOICE` are called choice axes.
 Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
-message is split. (``segments`` of `multiple` split each tree's share, ``segments`` of
-`edge-disjoint` the entire message.) A run whose number of units does not occur on the other side is
-not matched at first. Then the fastest of these runs of each side are matched, so that each
-algorithm is compared at its best number of units.
+message is split. (The ``segments`` of `multiple` are pieces of each tree's share; those of
+`edge-disjoint` are pieces of the entire message.) A run whose number of units does not occur on the
+other side is not matched at first. Then the fastest of these runs of each side are matched, so that
+each algorithm is compared at its best number of units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -143,9 +143,9 @@ def find_matches(
     """Return the rows of a comparison, sorted by the number of nodes and then by the parameters.
 
     If several runs of a side have equal parameters and figures, only the first of them is used.
-    Every other run of every side is in at least one row. The first side is the baseline. Runs are
-    matched first on the axes ``across``, on which they may differ, and last on the parameter
-    ``by``, which is `MESSAGE_UNITS` or `SEGMENTS`.
+    Every other run of every side is in at least one row. The first side is the baseline. Matched
+    runs may differ on the axes in ``across``. The last parameter on which runs are matched is
+    ``by``: `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -301,7 +301,7 @@ class _Pairing:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(self, ours: Sequence[Run], theirs: Sequence[Run]) -> None:
-        """Pair runs that solve different problems; pairs with few differences are formed first."""
+        """Pair runs that solve different problems; pairs with the fewest differences come first."""
         waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
@@ -325,7 +325,7 @@ class _Pairing:
         return [run for run in self._other.runs if run not in used]
 
     def find_reason(self, run: Run, other: Run | None) -> str | None:
-        """Return the reason why a run and its partner are not comparable; None if they are."""
+        """Return the reason why a run and its partner are not comparable, or None."""
         if other is None:
             return self.describe_missing(run, self._other)
         apart = self._points.differing(run, other, self._points.question)
@@ -341,7 +341,7 @@ class _Pairing:
                 return f"{name} failed: {each.error}"
             if figure(each, "time") is None:
                 return f"{name} has no simulated time"
-        # The times are not comparable, because units are missing.
+        # The time of a run that does not deliver all units cannot be compared.
         incomplete = [
             f"{name} does not deliver all units under its faults ({each.missing} missing)"
             for name, each in pair

@@ -98,13 +98,14 @@ def check_plot(file: Path) -> None:
 def plot_file(
     comparison: Comparison, profiles: Profiles, suffix: str, only: Plot | None = None
 ) -> bytes:
-    """Return a file with the plots of a comparison, one below the other.
+    """Return the content of a file with the plots of a comparison, one below the other.
 
     For each panel of the comparison, the plot of times is followed by the plot of links used.
 
     Args:
         comparison: the comparison.
-        profiles: the step profiles of `profiled_runs`; some may be missing.
+        profiles: for each run of `profiled_runs`, the number of links used in each step; runs may
+            be missing.
         suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
         only: draw only this plot of each panel (default: both).
 
@@ -149,10 +150,10 @@ def make_styles(labels: Iterable[str]) -> Styles:
 def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes: Axes) -> None:
     """Plot time against message size m on logarithmic axes.
 
-    Each algorithm is a curve with its best stored number of segments p; each lower bound is a curve
-    as well. Stored points are marked. Between these points, a curve is exact if the times are
-    linear in m; otherwise the points are joined by straight lines. Messages of 0 bytes and times of
-    0 are not shown.
+    Each algorithm is a curve, with the best stored number of segments p at each m. Each lower bound
+    is a curve as well. Stored points are marked. Between these points, a curve is exact if the
+    times are linear in m; otherwise the points are joined by straight lines. Messages of 0 bytes
+    and times of 0 are not shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.
@@ -259,7 +260,7 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
     A legend has as many columns as fit, and long labels are folded. Positions are computed here,
     because matplotlib's layouts would draw everything twice.
     """
-    # pyplot would open a window system and keep every figure in memory.
+    # pyplot is not used, because it would keep every figure in memory and might need a display.
     figure = Figure()
     FigureCanvasAgg(figure)
     panels: list[tuple[Axes, list[Any], list[str], int, float, float]] = []
@@ -291,7 +292,10 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
 
 
 def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
-    """Mark exact crossovers in a plot with rings and others with bands, all numbered from 1."""
+    """In a plot, mark each exact crossover with a ring and each other crossover with a band.
+
+    The crossovers are numbered from 1.
+    """
     rings: list[tuple[int, tuple[float, float]]] = []
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):

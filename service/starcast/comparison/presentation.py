@@ -95,7 +95,7 @@ def lay_out(comparison: Comparison, *, stacked: bool | None = None, brief: bool 
 
 
 def layouts(comparison: Comparison) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts of a comparison from the widest to the narrowest, to choose one that fits.
+    """Yield layouts of a comparison, widest first, so that the caller can choose one that fits.
 
     Each layout is yielded in a pair with the comparison that it shows, whose sides may be named by
     letters or short names.
@@ -157,7 +157,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a comparison as a table with one line per match, with the sides side by side."""
+    """Return a comparison as a table with one line per match, which shows all sides."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),
@@ -299,7 +299,8 @@ def tell_commands(comparison: Comparison) -> list[str]:
 def legend(comparison: Comparison, shown: Comparison) -> list[str]:
     """Return lines with the full names of renamed sides, and with the compared networks.
 
-    The networks are included only if ``across`` names the topology.
+    ``shown`` is the comparison with the new names. The networks are included only if ``across``
+    names the topology.
     """
     renamed = [
         f"{short.name} = {side.name}"
@@ -370,7 +371,8 @@ def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
-        profiles: the step profiles of `profiled_runs`; some may be missing.
+        profiles: for each run of `profiled_runs`, the number of links used in each step; runs may
+            be missing.
     """
     table = tabulate(comparison)
     found = [(panel, find_crossovers(panel)) for panel in panels(comparison)]
@@ -431,7 +433,10 @@ def render_file(comparison: Comparison, profiles: Profiles) -> str:
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return a comparison's title: its common experiment, if any, and its sides or their number."""
+    """Return a comparison's title, with the names of its sides or, if there are many, their number.
+
+    If all sides are parts of one experiment, the title begins with the experiment's name.
+    """
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
@@ -442,8 +447,8 @@ def title_of(comparison: Comparison) -> str:
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
     """Return, for each side, the algorithms, networks, number of runs, and counts of verdicts.
 
-    The number ``best`` counts the rows in which the side has the minimum time. The counts of
-    verdicts are None for the baseline.
+    The number ``best`` counts the rows in which the side has the minimum time, and some comparable
+    run is slower. The counts of verdicts are None for the baseline.
     """
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
@@ -486,8 +491,8 @@ def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
 def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the commands that execute the runs again; sides with equal commands are combined.
 
-    The command ``repeat`` also compares new and stored figures. The commands ``elsewhere`` are for
-    another machine or database.
+    ``repeat`` is the command that also compares the new figures with the stored figures, and
+    ``elsewhere`` lists the commands for another machine or database.
     """
     sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:

@@ -28,9 +28,9 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: If a side is a part of an experiment, this text separates the names of experiment and part.
+#: The text between the names of experiment and part in the name of a side that is only a part.
 PART = "/"
-#: Separates the values of the sides in a text such as ``S5 | Q7``.
+#: The text between the values of different sides, as in ``S5 | Q7``.
 EACH = " | "
 #: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns.
 Conditions = Mapping[str, frozenset[str]]
@@ -108,7 +108,7 @@ def parent(sides: Sequence[Side]) -> str | None:
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides with names that omit their common experiment, if there is one."""
+    """Return the sides without the experiment in their names, if all sides share it."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
@@ -237,8 +237,8 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 # dividing them by the size of the network. The output therefore states the size of each network,
 # and each gap refers to the lower bound of the side's own network.
 #
-# `across` can name other axes as well, such as the port model and t_s, but not axes whose different
-# values make times incomparable. The module `starcast.support.axes` declares the latter axes.
+# `across` can name other axes as well, such as the port model and t_s, but not axes on which
+# different values make times incomparable. `starcast.support.axes` declares which axes these are.
 
 
 #: The axes of `QUESTION` that ``across`` can name, so that compared runs may differ on them.
@@ -300,10 +300,10 @@ def _endpoints(topology: Topology) -> str:
 
 
 def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the axes in ``across``, by axis; all None for a side without runs.
+    """Return a side's values on the axes in ``across``, as a dict by axis.
 
-    If the topology is among the axes, the result also contains the side's network sizes that are
-    listed in `SIZES`.
+    If the side has no runs, all values are None. If the topology is among the axes, the result also
+    contains the counts of the side's network that are listed in `SIZES`.
     """
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}

@@ -23,7 +23,7 @@ MAX_FLOW = "Ford & Fulkerson 1956"
 
 
 class Bound(NamedTuple):
-    """A lower bound with its reason.
+    """A lower bound on start-ups or on messages, with its reason.
 
     Attributes:
         amount: the number of start-ups, or of messages that one link or node has to carry.
@@ -96,7 +96,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
 
 
 def _find_cuts(topology: Topology, collective: str, root: int) -> Iterator[tuple[Cut, str]]:
-    """Yield the cuts that `least_share` lists, each with the reason for the cut's bound."""
+    """Yield the cuts that `least_share` uses, each with a description for its `Bound.reason`."""
     nodes = np.arange(topology.nodes)
     is_rooted = collective in ("scatter", "gather")
     noun, plural = "link", "links"

@@ -30,8 +30,9 @@ class Entry:
     Attributes:
         form: a function that returns the cost formula, called as ``form(topology, ports,
             **arguments)``.
-        each_tree: whether a message is first split among ``degree`` trees, and then into segments.
-        each_node: whether a message is first split among all nodes.
+        each_tree: whether a message is first divided among ``degree`` trees, and then each part is
+            split into segments.
+        each_node: whether a message is first divided among all nodes.
     """
 
     form: Callable[..., Form]
@@ -44,8 +45,8 @@ class Entry:
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
-# Algorithms built from the best schedules that searches have found (records), and their extensions.
-# The formulas in this section are exact.
+# Algorithms that use starcast's records (the best schedules found by searches), and similar
+# algorithms. The formulas in this section are exact.
 
 
 _RECORDS = "starcast: records"
@@ -54,8 +55,8 @@ _RECORDS = "starcast: records"
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of an optimal broadcast.
 
-    On N nodes, the broadcast takes N-1 transmissions. The number of steps is that of starcast's
-    built-in one-port-broadcast record.
+    On N nodes, the broadcast takes N-1 transmissions. The number of steps is the value of
+    starcast's built-in one-port-broadcast record on the topology.
     """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
@@ -82,7 +83,7 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of the broadcast by symbol doubling on S_n.
 
-    The number of steps is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast has n!-1
+    The number of steps is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The broadcast takes n!-1
     transmissions.
     """
     return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
@@ -91,9 +92,9 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
 def optimal_substars(topology: Topology, _ports: str) -> Form:
     """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    Here m is the smaller of n and 9. The number of steps is that of starcast's built-in
+    Here m is the smaller of n and 9. The number of steps is the value of starcast's built-in
     one-port-broadcast record on S_m, plus the sum of 1 + ceil(log2(i-1)) for i = m+1..n. The
-    broadcast has n!-1 transmissions.
+    broadcast takes n!-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -154,10 +155,11 @@ def doubling(topology: Topology, _ports: str) -> Form:
 
 
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
-    """Return a function that gives the cost formula of a two-part allreduce.
+    """Return a function that returns the cost formula of an allreduce in two parts.
 
-    The parts are a reduce-scatter and the given allgather. On N nodes, the messages of both parts
-    have m/N bytes.
+    The parts are a reduce-scatter and an allgather. ``allgather`` returns the cost formula of the
+    allgather; the reduce-scatter has the same costs. On N nodes, the messages of both parts have
+    m/N bytes.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -168,7 +170,7 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 
 
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
-    """Return a function that gives the cost formula of an allreduce by a reduce and a broadcast.
+    """Return a function that returns the cost formula of an allreduce by a reduce and a broadcast.
 
     In the all-port model, if the broadcast uses a single tree (``is_single``) and sends no copies,
     the broadcast of a unit begins as soon as the unit's reduce is complete. If a broadcast of p
@@ -329,7 +331,7 @@ def optimal_pieces(
     machine: Machine,
     **arguments: int | str,
 ) -> tuple[float, int]:
-    """Return the number of pieces (segments or messages) with the minimum closed-form time.
+    """Return the number of segments or messages for which the closed form gives the minimum time.
 
     Only numbers of pieces for which the algorithm is defined are considered. The perfectly balanced
     trees, for example, need a multiple of n-1.
@@ -356,8 +358,8 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # The papers' formulas round quotients by the degree, so the effect of rounding is periodic with
-    # the degree as the period.
+    # The papers' formulas round quotients with the degree as the divisor, so the effect of rounding
+    # is periodic in the number of pieces, and the period is the degree.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)
@@ -369,7 +371,7 @@ def optimal_pieces(
 def find_optimum(
     price: Price, machine: Machine, period: int, allowed: Iterable[int]
 ) -> tuple[float, int]:
-    """Return the number of pieces with the minimum time, as a real number and as an integer.
+    """Return the number of pieces for which the time is smallest, as a real number and an integer.
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)): see equation (5) of Tseng & Sheu 1997 and
@@ -412,7 +414,7 @@ def check_start_up(machine: Machine) -> None:
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the real number of pieces with the minimum time; the square is exact.
+    """Return the exact square of the real number of pieces for which the time is smallest.
 
     The square is computed from the costs with ``first`` and with ``first + period`` pieces, on
     which rounding has the same effect (see `find_optimum`).

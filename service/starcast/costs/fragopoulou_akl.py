@@ -22,7 +22,7 @@ PAPER = "Fragopoulou & Akl 1993"
 PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
-#: For each collective, a function that returns its number of transmissions for M = 1 message.
+#: For each collective, a function that returns the number of transmissions on a topology for M = 1.
 _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
     "allgather": lambda topology: topology.nodes * (topology.nodes - 1),
     "scatter": lambda topology: topology.distance_sum,
@@ -37,7 +37,7 @@ class CostFormula:
     Attributes:
         steps: the number of steps for M messages.
         source: the paper and table or rule that state the formula.
-        sends_one_message: whether the source states the formula for one message only; the formula
+        sends_one_message: whether the source states the formula only for one message; the formula
             for M messages is then starcast's own.
     """
 
@@ -46,7 +46,7 @@ class CostFormula:
     sends_one_message: bool = False
 
     def form(self, collective: str, topology: Topology, _ports: str, messages: int = 1) -> Form:
-        """Return the cost formula for M messages; the transmissions depend on the collective."""
+        """Return the cost formula for a message that is split into M unit messages."""
         source = self.source
         if self.sends_one_message and messages > 1:
             source = f"{OURS}; {source} states it for one message"
@@ -96,13 +96,13 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
 
     Nodes are permutations of n symbols, and distances are measured from the identity 12..n.
 
-    All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
-    number of cycles of misplaced symbols. The rotation has g cycles of L symbols each. A
-    permutation that commutes with the rotation permutes these g cycles and rotates each of them.
-    Consider l cycles that are permuted cyclically: if their rotations add up to b places, their
-    l L symbols form gcd(b, L) cycles of the permutation. A random permutation of the g cycles has
-    on average 1/l cycles of length l, and all values of b are equally frequent. A cycle that is
-    neither moved nor rotated contributes no distance.
+    All permutations that commute with the rotation fix symbol 1, so a distance is the number of
+    misplaced symbols plus the number of cycles of misplaced symbols. The rotation has g cycles of L
+    symbols each. A permutation that commutes with the rotation permutes these g cycles and rotates
+    each of them. Consider l cycles that are permuted cyclically: if their rotations add up to b
+    places, their l L symbols form gcd(b, L) cycles of the permutation. A random permutation of the
+    g cycles has on average 1/l cycles of length l, and all values of b are equally frequent. A
+    cycle that is neither moved nor rotated contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles
@@ -139,10 +139,10 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
     ),
     ("scatter", "one-port"): CostFormula(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
-    # The necklaces are served one after the other, and the number of steps for a necklace is its
-    # distance. Table 3 states O(ceil(t_n/(n-1))). Rule 9 states h d steps, where d is the mean
-    # distance of the nodes. The product h d differs from the sum of the necklaces' distances,
-    # because necklaces have different numbers of nodes.
+    # The alltoall handles one necklace after another, and the number of steps for a necklace is the
+    # distance of its nodes. Table 3 states O(ceil(t_n/(n-1))). Rule 9 states h d steps, where d is
+    # the mean distance of the nodes. The product h d differs from the sum of the necklaces'
+    # distances, because necklaces have different numbers of nodes.
     ("alltoall", "necklace"): CostFormula(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order of growth",
@@ -159,7 +159,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
 # Fragopoulou & Akl 1996: x copies of unit messages along edge-disjoint trees
 #
 # The paper states times for x = 1, for divisors x of n-1, and for x = n-1. For other x the formulas
-# are starcast's own, with c = ceil(Mx/(n-1)), the largest number of copies sent along one tree.
+# are starcast's own. They use c = ceil(Mx/(n-1)), the largest number of copies along one tree.
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:

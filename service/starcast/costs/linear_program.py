@@ -2,10 +2,11 @@
 
 Every node sends a flow of one message to every other node, and the largest flow on a directed link
 is minimized (Shahrokhi & Matula 1990). The linear program is solved by HiGHS in floating-point
-numbers; its dual solution gives every link a length. The bound is then computed from these lengths
-exactly: every message travels at least the distance between its ends. So the sum of all distances
-is at most the sum of all lengths, multiplied by the number of messages on the busiest link. This
-inequality holds for any lengths, so imprecise lengths do not invalidate the bound.
+numbers; its dual solution gives every link a length. From these lengths, the bound is computed
+exactly. Every message travels at least the distance between its source and its destination, so the
+sum of all distances is at most the sum of all lengths, multiplied by the number of messages on the
+busiest link. This inequality holds for any lengths, so the bound is valid even if the lengths are
+imprecise.
 """
 
 from fractions import Fraction
@@ -23,8 +24,7 @@ from starcast.topologies.flows import Arcs
 
 #: Maximum number of variables of the linear program, one per source and directed link.
 MAX_VARIABLES = 100_000
-#: Number of variables above which a message announces the linear program, because solving it can
-#: take minutes.
+#: Number of variables above which a message warns that solving the linear program can take minutes.
 _ANNOUNCED = 20_000
 #: Lengths are rounded to multiples of the largest length divided by this number.
 _PRECISION = 10**6
@@ -32,10 +32,11 @@ SOURCE = "Shahrokhi & Matula 1990"
 
 
 def least_busiest_link(topology: Topology) -> Fraction:
-    """Return the number of messages on the busiest directed link in an optimal alltoall.
+    """Return a lower bound on the number of messages on the busiest directed link in an alltoall.
 
-    Messages may be divided among routes. The result is never too large. It can be slightly too
-    small, because of the solver's limited precision; if the solver fails, it can be much too small.
+    If messages may be divided among routes, an optimal alltoall attains this bound, except that the
+    result can be slightly smaller because of the solver's limited precision. If the solver fails,
+    the result can be much smaller.
 
     Raises:
         InputError: the topology has switches or links of different capacities.
@@ -94,7 +95,8 @@ def _solve(nodes: int, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.f
     signs = np.r_[np.ones(count), -np.ones(count)]
     rows, columns = np.r_[heads, tails], np.r_[number, number]
     balance = coo_array((signs, (rows, columns)), shape=(nodes, count))
-    # The variables are the flow of each source on each directed link, and the largest load.
+    # The variables are the flow from each source on each directed link, and the largest total flow
+    # on a link.
     conservation = kron(coo_array(np.eye(nodes)), balance, format="csr")
     conservation.resize(nodes * nodes, nodes * count + 1)
     demand = np.ones((nodes, nodes))

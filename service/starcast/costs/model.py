@@ -26,7 +26,7 @@ from starcast.topologies.flows import bottleneck, keep, link_connectivity
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine, described by its start-up time and its time per byte, in any unit of time.
+    """A machine, described by its start-up time and its time per byte, in the same unit of time.
 
     Attributes:
         t_s: T_s, the start-up time of a packet.
@@ -164,9 +164,9 @@ def execute_in_model(
         faults: the faulty nodes and links, in the form that `starcast.simulate` accepts.
 
     Returns:
-        The simulation and the work on the critical path, which determines the time. The work is
-        None for a synchronous execution over equal links, because the simulation alone determines
-        the cost of such an execution.
+        Two values: the simulation, and the work on the critical path, which determines the time.
+        For a synchronous execution over equal links, the work is None, because the simulation alone
+        determines the cost.
 
     Raises:
         RejectedError: the schedule has a violation; if the work is None, the simulation reports the
@@ -189,8 +189,8 @@ def execute_in_model(
     units, latency = Fraction(0), 0
     for send in path:
         link = topology.ports.index(send.port), topology.node(send.sender)
-        # NumPy integers are converted, because a Fraction would keep them, and their products can
-        # overflow.
+        # NumPy integers are converted to Python integers. Otherwise a Fraction would contain them,
+        # and its products could overflow.
         capacity = 1 if topology.capacities is None else int(topology.capacities[link])
         units += Fraction(send.units, capacity)
         latency += 0 if topology.latencies is None else int(topology.latencies[link])
@@ -253,7 +253,7 @@ class Work:
     Attributes:
         through: the number of messages that the busiest node has to send or receive; in an alltoall
             or allreduce, the average number of messages that a node has to send.
-        sent: the total number of transmissions by all nodes.
+        sent: the total number of transmissions over links.
     """
 
     through: Fraction
@@ -261,9 +261,10 @@ class Work:
 
 
 def max_copies(topology: Topology) -> int:
-    """Return the largest number of arc-disjoint spanning trees, each of which carries one copy.
+    """Return the maximum number of copies of a message, each through its own spanning tree.
 
-    This number is the edge connectivity of the topology (Edmonds 1973).
+    No two trees share a directed link, so this number is the edge connectivity of the topology
+    (Edmonds 1973).
     """
     return link_connectivity(topology)
 
@@ -313,8 +314,8 @@ def _least_start_ups(topology: Topology, collective: str, ports: str, root: int)
     else:
         furthest = bounds.least_start_ups(topology, collective, root)
     rounds = ceil_log2(topology.nodes) if topology.endpoints == topology.nodes else 0
-    # In the one-port model, the number of informed nodes at most doubles in each step. In a network
-    # with switches this number can grow faster, because a switch sends any number of packets.
+    # In the one-port model, the number of informed nodes at most doubles in each step. With
+    # switches, it can grow faster, because a switch sends any number of packets in a step.
     if ports == "one" and rounds > furthest.amount:
         return Bound(Fraction(rounds), f"log2 of {topology.nodes:,} nodes, rounded up")
     return furthest
@@ -333,7 +334,7 @@ def _least_share(topology: Topology, collective: str, ports: str, root: int) -> 
         # are counted.
         alone = {"alltoall": topology.endpoints - 1, "allreduce": 1}
         through = Fraction(alone.get(collective, through))
-    # A packet over a link of capacity c takes 1/c of the time.
+    # Over a link of capacity c, a packet takes 1/c of the time that it takes over capacity 1.
     through /= topology.largest_capacity
     single = Bound(through, "a node sends or receives one packet at a time")
     if topology.has_translations:
@@ -355,14 +356,15 @@ def lower_bound(
 ) -> Cost:
     """Return lower bounds on the time and the number of steps of a collective.
 
-    The time is the larger of start-ups times T_s and bytes times T_c, because in the papers a node
-    may start up while other nodes send. In the simulator, all packets of a step start together, so
-    the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
+    The bound on the time is the larger of start-ups times T_s and bytes times T_c, because in the
+    papers a node may start up while other nodes send. In the simulator, all packets of a step start
+    together, so the sum of the two terms is a lower bound too. The sum is at most twice the
+    maximum.
 
     Start-ups: some unit has to travel the diameter D, which takes D start-ups. In the one-port
     model, the number of nodes that hold a unit of a given node at most doubles in a step, so
     ceil(log2 N) steps are needed. In a gather or reduce, the same holds in reverse. Li et al. print
-    log2(N-1) for the allgather. Rounded up, this value is smaller if N-1 is a power of two.
+    log2(N-1) for the allgather; if N-1 is a power of two, this value is smaller than ceil(log2 N).
     Messages of 0 bytes need these start-ups too.
 
     Bytes: the bound is m times the number of messages that the busiest node sends or receives, or
@@ -390,7 +392,7 @@ def lower_bound(
     the one-port model a switch sends any number of packets in a step. So there is no bound of
     ceil(log2 N) steps, an endpoint sends (N-1) m bytes in an alltoall, and m in an allreduce.
 
-    With x copies, each through its own spanning tree (or path), there are x times as many bytes.
+    With x copies, each through its own spanning tree or path, the bytes are x times as many.
 
     Steps: with ``messages``, the bound is for M unit messages, each in x copies, with one message
     per link and step. In a topology with translations, the bound is ceil(M x w / degree), or M x w
@@ -408,7 +410,8 @@ def lower_bound(
         ports: ``all`` or ``one``.
         message_bytes: m, the number of bytes in a message to one destination.
         machine: T_s and T_c.
-        messages: M, the number of unit messages into which a message is split, to bound the steps.
+        messages: M, the number of unit messages into which a message is split; used only for the
+            bounds on steps and transmissions.
         copies: x, the number of copies of each message.
         root: label or rank of the root; ignored if the topology has translations or all nodes send.
 
@@ -442,8 +445,8 @@ def lower_bound(
             links = topology.largest_capacity
             if ports == "all":
                 links = int(topology.node_capacities[rank])
-            # It takes at least ceil(units / links) steps until all units have left the root or, in
-            # a reduce, have reached it.
+            # The root needs at least ceil(units / links) steps to send all units or, in a reduce,
+            # to receive them.
             steps = max(steps, ceil(Fraction(units, links)) + start_ups - 1)
         transmissions = units * least_work(topology, collective, rank).sent
     source = _source(topology, collective, ports, messages, copies)
@@ -462,7 +465,7 @@ def lower_bound(
 
 
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
-    """Return ForestColl's optimal time of an all-port allgather, given by the bottleneck cut.
+    """Return the optimal time of an all-port allgather, which ForestColl derives from a cut.
 
     Let S be a set of nodes that contains some endpoints, but not all. The m bytes of every endpoint
     in S have to leave S. So an allgather takes at least size(S) m T_c / B(S), where size(S) is the

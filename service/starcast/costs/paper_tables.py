@@ -1,9 +1,9 @@
 """The papers' tables: rows and columns as printed, and numbers computed for one case.
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
-executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
-numbers of a cited row come from the closed form in the paper. The tables are part of the paper
-packs, and their classes are in ``papers/common/cost_tables.py``.
+executes, for a lower bound, or for an algorithm of a cited work, which starcast cannot execute. The
+numbers of a row for a cited work come from the closed form in the paper. The tables are part of the
+paper packs, and their classes are in ``papers/common/cost_tables.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -96,8 +96,8 @@ class PaperTable(ABC):
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
         axis_with_1: an axis, such as ``copies``, or None. The table of every case also shows the
-            numbers for the value 1 of this axis. So a case with the value 1 is omitted if there are
-            other cases.
+            numbers for the value 1 of this axis. So if there are other cases, the case with the
+            value 1 is omitted.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. The
@@ -129,7 +129,7 @@ class PaperTable(ABC):
 def paper_tables() -> dict[str, PaperTable]:
     """Return the tables of all paper packs, by the name of the experiment that executes their rows.
 
-    A pack that has tables has a module ``cost_tables`` with the dictionary ``TABLES``.
+    The tables of a pack are in the dictionary ``TABLES`` of its module ``cost_tables``.
     """
     tables: dict[str, PaperTable] = {}
     for pack in (*packs.shipped(), *packs.loaded()):

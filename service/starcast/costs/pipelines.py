@@ -1,7 +1,7 @@
 """Cost formulas of tree-based algorithms, grouped by the paper that states them.
 
 The papers are Tseng & Sheu 1997 (S_n), Li, Chen, Xiang & Yao (S_{n,k}) and Johnsson & Ho 1989
-(Q_d). From other papers, only formulas that the tables of the first two papers cite are included.
+(Q_d). Formulas of other papers are included only if the tables of the first two papers cite them.
 
 The notation follows docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per tree, h
 the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the all-port
@@ -52,10 +52,10 @@ def tree_height(topology: Topology, construction: str) -> int:
 
     The tree is built only if no formula for its height is known.
 
-    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. The ends of the paths are
-    rotations of one another, so one end begins with n. For n >= 3, phase 2 of the construction
-    attaches a leaf to this end, and the height is (n-1)! + 1. Tseng & Sheu (section 6.2) state a
-    height of about (n-1)!.
+    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. The labels of the paths'
+    ends are rotations of one another, so one of these labels begins with n. For n >= 3, phase 2 of
+    the construction attaches a leaf to this end, and the height is (n-1)! + 1. Tseng & Sheu
+    (section 6.2) state a height of about (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
@@ -76,7 +76,7 @@ def _sub_slots(topology: Topology, ports: str) -> int:
 
 
 def _idle_note(topology: Topology, ports: str) -> str:
-    """Return a note for the cost of a one-port pipeline, whose formula counts idle steps.
+    """Return the note that the formula of a one-port pipeline counts idle sub-slots.
 
     The note is empty in the all-port model, and for degree 1.
     """
@@ -109,7 +109,7 @@ def _pipeline(
 def _spread(
     topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
 ) -> Form:
-    """Return the cost formula of an allgather that is assumed to load all links equally.
+    """Return the cost formula of an allgather, assuming that it uses all links equally.
 
     Args:
         topology: the topology.
@@ -202,7 +202,7 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
     """Return the cost formula of the pipelined broadcast of Day & Tripathi.
 
     The time is (D_n + p - 1)(T_s + m/p T_c), because the broadcast uses a greedy tree of height
-    D_n. Tseng & Sheu 1997 cite the work as [7] and state the formula in section 6.1.
+    D_n. Tseng & Sheu 1997 cite the algorithm as [7] and state the formula in section 6.1.
     """
     steps = topology.diameter + segments - 1
     return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [7]")
@@ -212,8 +212,8 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
     """Return the cost formula of the pipelined broadcast of Sheu et al. 1995.
 
     The time is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k
-    = ceil(log2 n). Tseng & Sheu 1997 cite the work as [17] and state the time in section 6.1. They
-    write n log2 n for S and log2 n for k, which are not integers.
+    = ceil(log2 n). Tseng & Sheu 1997 cite the algorithm as [17] and state the time in section 6.1.
+    They write n log2 n for S and log2 n for k, which in general are not integers.
 
     Without segments the algorithm takes S steps, like the algorithms cited as [2] and [12]. Unlike
     those algorithms, it can be pipelined, because no node receives a message twice.
@@ -226,7 +226,7 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return a function that gives the cost formula of an algorithm that sends whole messages.
+    """Return a function that returns the cost formula of an algorithm that sends whole messages.
 
     The time is steps * (T_s + m T_c).
 
@@ -238,7 +238,7 @@ def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Top
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
-    """Return a function that gives the cost formula of an allgather that uses all links evenly.
+    """Return a function that returns the cost formula of an allgather that uses all links equally.
 
     The time is steps * T_s + (n!-1)/(n-1) m T_c. `_whole_messages` describes the arguments.
     """
@@ -262,8 +262,8 @@ necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
 
 # Li, Chen, Xiang & Yao: Theorems 2 to 11, and Tables 1 and 2
 #
-# The theorems give times for the optimal real number p of segments. The formulas hold for any
-# integer p.
+# The theorems state times for the optimal real number p of segments. The formulas of the functions
+# below hold for any integer p.
 
 
 def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
@@ -291,8 +291,8 @@ def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
     Li et al. state this formula in Theorems 8 and 9. D is the diameter of S_{n,k}.
 
     In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
-    is n-1 times as long. The number of steps is an upper bound, because 2D bounds the height
-    (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
+    is n-1 times as long. The number of steps is an upper bound, because 2D is an upper bound on the
+    height (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
     segment per packet, but a packet may have as many segments as the congestion of the trees. For k
     = 1 and n > 2 the steps and the bytes are exact.
     """

@@ -17,7 +17,7 @@ COLUMNS = (
 NARROW = (
     "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
 )  # fmt: skip
-#: Columns of `NARROW` that are removed, in this order, until the table fits.
+#: Columns of `NARROW` that are removed, in this order, until the table is narrow enough.
 SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
 
 
@@ -54,7 +54,7 @@ def part_of_costs(rows: list[Row], title: str, label: str) -> CostPart:
 def part_of_paper(
     paper: str, table: PaperTable, values: Mapping[str, Any], rows: list[Row]
 ) -> CostPart:
-    """Return a paper's table for one set of parameters, under the paper's headings.
+    """Return a paper's table for one set of parameters, with the headings as printed in the paper.
 
     Args:
         paper: the name of the table, such as tseng-sheu-1997-table-1.
@@ -88,7 +88,7 @@ def part_of_paper(
 
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
-    """Return a label such as ``a)`` for each different remark, in the order of the remarks."""
+    """Return a label ``a)``, ``b)``, .. for each different remark, in the order of the remarks."""
     # Letters are used, because numbers could be confused with table and theorem numbers in sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}

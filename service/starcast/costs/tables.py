@@ -43,8 +43,8 @@ from starcast.topologies.cayley_families import Hypercube
 # A row stands for a work that a paper cites, for a table row that differs from the paper's theorem,
 # or for a network with which a paper compares its own. Qiu [14] has no closed form, because Tseng &
 # Sheu state only orders of growth. Li et al. print some rows of Table 1 differently from their
-# theorems. One of these, the one-port time nD T_s of one tree, is omitted here, because it is an
-# order of growth.
+# theorems. One of these rows, the one-port time n D T_s along one tree, is omitted here, because it
+# is an order of growth.
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of the row with a lower bound in a cost table.
+    """Return the name of a cost table's row that contains a lower bound.
 
     Args:
         copies: the number of copies of each message, which the name contains if it exceeds 1.
@@ -156,7 +156,8 @@ BOTTLENECK_CUT = "bottleneck cut"
 CONCURRENT_FLOW = "concurrent flow"
 #: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
-#: Maximum dimension of a hypercube with which a topology is compared; no arrays are built for it.
+#: Maximum dimension of a hypercube with which a topology is compared. No arrays over the nodes of
+#: the hypercube are built.
 MAX_HYPERCUBE = 64
 
 
@@ -219,11 +220,10 @@ class CostProblem:
 
     @cached_property
     def optima(self) -> dict[str, Cost]:
-        """Lower bounds on the time without start-ups, by name of the bound.
+        """The requested lower bound on the time without start-ups, by name; empty if there is none.
 
-        A bound is included if the problem requests it. In a topology with translations, the
-        bottleneck cut of an allgather is always included, because it needs no search. The
-        result is empty in the one-port model.
+        In a topology with translations, the bottleneck cut of an allgather is included even if it
+        is not requested, because it needs no search. In the one-port model there is no such bound.
         """
         if self.ports != "all":
             return {}
@@ -252,8 +252,8 @@ class CostRow:
             than links at a node.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
             is None.
-        real_pieces: the optimal real number of pieces; None if ``pieces`` is None or was given, or
-            for unit messages on a topology without translations.
+        real_pieces: the optimal real number of pieces. None if ``pieces`` is None or was requested,
+            or for unit messages on a topology without translations.
         arguments: the algorithm's arguments; None for a row that is not an algorithm, and for an
             algorithm that is not defined for the arguments.
         note: remarks, such as the difference between an execution and the closed form.
@@ -280,7 +280,7 @@ class CostRow:
 
 
 def build_table(problem: CostProblem) -> tuple[CostRow, ...]:
-    """Return the rows of a table, sorted by time; rows without a time come last.
+    """Return the rows of a cost table, sorted by time; rows without a time come last.
 
     Raises:
         InputError: no number of segments is optimal because T_s is 0, or the requested linear
@@ -409,7 +409,7 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
     """Return the row with the lower bound for unit messages on the given topology.
 
-    The given topology is the table's, or the hypercube with which the table's topology is compared
+    This is either the topology of the table, or the hypercube with which that topology is compared
     (as in Fragopoulou & Akl 1993, Table 6, and 1996, Table 4).
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
@@ -500,7 +500,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     period = lcm(*(slope.denominator for slope in slopes))
     firsts = set(range(1, period + 1))
     if max(slopes) < 1:
-        # Several numbers of messages need the same number of steps. The largest of them is best.
+        # If several numbers of messages have the same bound on the steps, the largest is best.
         firsts = {
             int(steps / slope) for slope in slopes for steps in range(1, int(slope * period) + 1)
         }
@@ -511,7 +511,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     best = time(1), 1
     sending = Fraction(problem.message_bytes) / parts * machine.t_c
     for first in sorted(firsts):
-        # With more messages than this, the time exceeds the best time.
+        # With more messages than this, the bound on the time exceeds the best bound so far.
         most = (best[0] / slopes[0] - sending) / machine.t_s
         if first > most:
             break
@@ -555,7 +555,7 @@ def _price(problem: CostProblem, form: Callable[..., Form], pieces: int | None) 
 
 
 def _counting_bound(problem: CostProblem, topology: Topology, copies: int) -> Cost:
-    """Return the lower bound by counting, for a cost table's parameters on the given topology."""
+    """Return the result of `lower_bound` for a cost table's parameters on the given topology."""
     named = (topology, problem.collective, problem.ports)
     return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)
 

@@ -114,8 +114,9 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 
     Args:
         topology: the topology.
-        name: collective, algorithm with its arguments, and the port model (default: the
-            algorithm's default): ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
+        name: collective, algorithm with its arguments, and port model (default: the algorithm's
+            default), separated by colons: ``broadcast:multiple(segments=4)``,
+            ``scatter:balanced:one``.
         root: label or rank of the root; for a symmetric schedule, of its source.
 
     Raises:
@@ -265,7 +266,7 @@ def name_schedule(schedule: Schedule) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Replace names that several schedules share by the schedules' ids without the topology."""
+    """Rename schedules that have the same name: use their ids without the topology as names."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

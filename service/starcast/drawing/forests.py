@@ -234,8 +234,8 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
             f" only up to {MAX_NODES:,} nodes",
             hint="draw a single tree with `tree`",
         )
-    # The forest is verified first, because notebooks also draw unverified forests, and an array
-    # with a cycle has no levels.
+    # Notebooks also draw unverified forests. Parent ports that form a cycle would give the nodes no
+    # levels.
     forest.verify()
     if layout is not None:
         return draw_trees(forest, range(forest.trees), layout)
@@ -279,7 +279,9 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Draw the directed links that trees use, with widths by load; return an SVG document.
+    """Draw the directed links that the trees of a forest use; return an SVG document.
+
+    The width of a link grows with its load, the number of trees that use the link.
 
     Args:
         forest: a verified forest.

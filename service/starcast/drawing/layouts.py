@@ -129,7 +129,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the number of link crossings, each weighted by the product of the link weights."""
+    """Return the number of link crossings; each counts as the product of the two links' weights."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
@@ -335,7 +335,7 @@ def substar_points(n: int, length: int) -> Points:
 #: Up to this number of nodes, each level is a single row in an order with few crossings.
 _SINGLE_ROWS = 256
 _BAND_SWEEPS = 8
-#: Intended ratio of the width to the height of a drawing with several rows per level.
+#: Intended ratio of the width to the height of a drawing by levels.
 _ASPECT = 1.6
 
 

@@ -61,8 +61,9 @@ _LINK = 36.0
 _WIDEST_LINK = 6.0
 #: Width in pixels of each panel if there are several panels, and of a single panel.
 _PANEL, _WIDEST = 224.0, 1_000.0
-#: A link is bent if it passes a node at less than `_NEAR` times the smallest distance between two
-#: nodes. The bend is `_BEND` times the smallest distance plus `_SLACK` times the link's length.
+#: A link is bent if its distance to another node is less than `_NEAR` times the smallest distance
+#: between two nodes. The bend is `_BEND` times the smallest distance plus `_SLACK` times the link's
+#: length.
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
 _MAX_BENT = 200
@@ -182,8 +183,7 @@ class Frame:
         """
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
-            # The colour is "white", which unlike PAPER is not replaced in dark mode, because it is
-            # legible on ACCENT in both modes.
+            # White is legible on ACCENT in both modes, and PAPER is not white in dark mode.
             ink = "white" if share > 0.6 else INK
             opacity = 0.15 + 0.75 * share
             nodes[rank] = nodes[rank]._replace(fill=ACCENT, opacity=opacity, ink=ink)
@@ -422,8 +422,8 @@ def _place_on_levels(
     for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
         for link in links:
             first, second = index[link.sender], index[link.receiver]
-            # A link within a level does not affect the placement. It would pull its two nodes
-            # together, and other links could cross more often.
+            # A link within a level has no weight, because it would pull its two nodes together, so
+            # that other links might cross more often.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength
     box = box_width(_longest_label(subgraph))

@@ -38,7 +38,8 @@ def represent(thing: object, form: DisplayForm) -> str | None:
     # An invalid object has neither a drawing nor a table, so a notebook shows its repr.
     except RejectedError:
         return None
-    # The object is too large for a drawing. If `svg` returns None, a notebook requests `html`.
+    # There is no drawing, usually because the object is too large. If the result for `svg` is None,
+    # a notebook requests `html`.
     except StarcastError:
         return None if form == "svg" else summarize(thing).html()
     return picture if form == "svg" else None

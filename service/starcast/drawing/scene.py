@@ -467,8 +467,8 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # Rounding to tenths of a pixel is precise enough, and hides different rounding errors, so that
-    # all machines produce the same drawing.
+    # Tenths of a pixel are precise enough, and hide rounding errors, which differ between machines.
+    # All machines therefore produce the same drawing.
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -383,4 +383,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return why the server on a port cannot write, or an empty string if none is found."""
+        """Return why the server on a port cannot write; empty if no reason is found."""

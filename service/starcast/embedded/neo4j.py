@@ -442,8 +442,8 @@ class ClassArchive:
     def java_options(self) -> list[str]:
         """Return the Java options that use the archive.
 
-        If the archive is missing, return the options that record classes for the archive. If the
-        archive is not to be written, return no options.
+        If only the second part is missing and is to be written, the options make the server record
+        classes for it. In all other cases, there are no options.
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]

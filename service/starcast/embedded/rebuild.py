@@ -279,7 +279,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
-    # The lines below the headline of the failure. Without a headline, the last line of output.
+    # Use the lines below the headline of the failure or, without a headline, the last line.
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     reason = " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"
     if "csv" in text.partition(_FAILED)[2]:

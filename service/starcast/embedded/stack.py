@@ -102,8 +102,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
     PostgreSQL's tables are created, or upgraded to the newest revision.
 
     Raises:
-        InputError: the settings name the same port twice; or a server is already running on
-            another port than they name, or without the Neo4j Browser that they request.
+        InputError: the settings name the same port twice; or a running server uses a port other
+            than the port in the settings, or lacks the Neo4j Browser that the settings request.
         RejectedError: a program file was changed after its download; or the tables cannot be
             upgraded, for example because a newer starcast has created them (the servers keep
             running).

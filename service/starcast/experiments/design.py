@@ -64,10 +64,10 @@ class Grid:
 
     A number of segments or messages may also be ``best``, the optimal number for each combination
     of message_bytes, t_s and t_c (`starcast.costs.optimal_pieces`). A number of segments, messages
-    or copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is
-    one of three texts: ``none``; a number of random faults, such as ``2 nodes`` or ``1 link``; or
-    labels of nodes and links, separated by spaces. The root is never a random fault. Collectives
-    without a root ignore ``root``, and seeds are ignored if there are no random faults.
+    or copies may be ``degree``, the degree of the topology (n-1 on S_n). A value of ``faults`` is a
+    string in one of three forms: ``none``; a number of random faults, such as ``2 nodes`` or ``1
+    link``; or labels of nodes and links, separated by spaces. The root is never a random fault. If
+    a collective has no root, ``root`` is ignored. If there are no random faults, seeds are ignored.
 
     Args:
         axes: a value or a list of values for each axis, as JSON or TOML values.
@@ -179,7 +179,7 @@ class Grid:
         Args:
             algorithm: the algorithm.
             topology: the topology.
-            fixed: the arguments of the algorithm that the grid gives in parentheses.
+            fixed: the arguments that follow the algorithm's name in parentheses in the grid.
         """
         names = algorithm.argument_names
         for axis in _VARIED:
@@ -424,7 +424,7 @@ def stored_design(experiment: "models.Experiment") -> Design:
 def sort_runs(experiment: "models.Experiment", runs: Sequence[Run]) -> list[Run]:
     """Return the runs of an experiment in the order of the experiment's points.
 
-    Parallel processes store runs in any order. The stored order is kept if the experiment has no
+    Parallel processes store runs in any order. The given order is kept if the experiment has no
     grids, or if its points cannot be determined, for example because a plug-in is not loaded.
     """
     if not experiment.grid:

@@ -46,7 +46,7 @@ from starcast.topologies.network_records import NetworkRecord
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
-    """Write experiments with their runs to a file; compress it if its name ends in ``.gz``.
+    """Write experiments with their runs to a file, compressed if its name ends in ``.gz``.
 
     Returns:
         The number of exported runs.
@@ -78,7 +78,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
 
 
 def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Outcome]:
-    """Store the experiments of a file in one transaction; do not change stored runs.
+    """Store the experiments of a file in one transaction; stored runs are not changed.
 
     Args:
         engine: a database with a checked schema.

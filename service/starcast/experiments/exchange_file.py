@@ -451,7 +451,7 @@ def _known_costs(
     These are the lower bound and, if one is defined, the closed form. If the run needs a plug-in
     that is not loaded, only the lower bound is computed. The algorithm is then assumed to send unit
     messages if the bound in the file includes transmissions. If the topology is unknown too, the
-    bound in the file is returned. Without a bound in the file, the result is empty.
+    bound in the file is returned. In both cases, the result is empty if the file has no bound.
 
     Args:
         point: the parameters of the run.

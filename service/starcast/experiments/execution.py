@@ -186,7 +186,7 @@ def execute_all(
 ) -> Iterator[tuple[Iterator[tuple[Point, Execution]], int]]:
     """Execute points within the context, in this process or in several processes.
 
-    Points with the same `Point.structure` share one execution and follow each other. With one
+    Points with the same `Point.structure` share one execution and are consecutive. With one
     process, the executions are in the order of the given points, otherwise in the order of
     completion. All processes that this function starts have ended when the context ends; an error
     or interruption ends them at once.
@@ -327,7 +327,7 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
-    """Return the lower bound of a point.
+    """Return the lower bound on the cost of a point.
 
     Args:
         point: the point.

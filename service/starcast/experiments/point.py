@@ -92,7 +92,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the stored form of the root: None for rank 0, `CENTRE`, a label, or ``#6``."""
+        """Return the stored form of the root: None for rank 0, `CENTRE`, a label, or ``#RANK``."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         if self.root in {None, CENTRE}:

@@ -6,6 +6,7 @@ experiment again executes the missing runs. A repetition executes stored runs ag
 new results with the stored results, and stores nothing.
 """
 
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -84,7 +85,9 @@ def run_experiment(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> Outcome:
-    """Execute the points of an experiment that have no stored run, and store their runs.
+    """Execute the points of an experiment that have no complete stored run, and store their runs.
+
+    A new run replaces a failed run of the same point.
 
     Args:
         engine: a database with a checked schema.
@@ -110,10 +113,11 @@ def run_experiment(
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
     with exclusive(engine, check_name(name)) as lock:
         with open_session(engine) as session:
-            stored = set() if replace else _stored_points(session, name, design)
+            known = {} if replace else _stored_points(session, name, design)
+        stored = {point for point, is_complete in known.items() if is_complete}
         missing = [point for point in design.points() if point not in stored]
         # Every run is saved in its own session, so that an interruption loses no finished run.
-        writer = _Writer(engine, lock, name, design, replace)
+        writer = _Writer(engine, lock, name, design, replace, known.keys() - stored)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else []
     counts = (len(stored), len(missing), len(failed))
     if not failed:
@@ -195,20 +199,24 @@ def _busy(name: str) -> BusyError:
     )
 
 
-def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Return the points for which an experiment has stored runs; delete an experiment without runs.
+def _stored_points(session: Session, name: str, design: Design) -> dict[Point, bool]:
+    """Return the points of an experiment's stored runs; delete an experiment without runs.
+
+    Returns:
+        For each point, whether its run is complete; False if the run failed.
 
     Raises:
         InputError: the stored experiment has other points than the design.
     """
     experiment = repository.find_experiment(session, name)
     if experiment is None:
-        return set()
-    points = {Point.of(run) for run in repository.load_runs(session, experiment.id)}
+        return {}
+    runs = repository.load_runs(session, experiment.id)
+    points = {Point.of(run): run.status == "complete" for run in runs}
     if not points:
         # Earlier versions stored an empty experiment when the first run failed.
         repository.drop_experiment(session, name)
-        return set()
+        return {}
     check_design(experiment, design, "use another name, or `replace` to delete its runs")
     return points
 
@@ -263,9 +271,12 @@ class _Writer:
     name: str
     design: Design
     replaces: bool
+    failed: AbstractSet[Point]
 
     def save(self, point: Point, execution: Execution, jobs: int, *, is_first: bool) -> Run:
-        """Store a run in its own transaction; the first run may replace an existing experiment.
+        """Store a run in its own transaction; it may replace a failed run of the same point.
+
+        The first run may also replace an existing experiment.
 
         Raises:
             UnavailableError: the lock has been lost.
@@ -277,6 +288,8 @@ class _Writer:
                 if self.replaces and is_first:
                     repository.drop_experiment(session, self.name)
                 experiment = _ensure_experiment(session, self.name, self.design)
+                if point in self.failed:
+                    repository.drop_run(session, experiment, point)
                 return _save(session, experiment, point, execution, jobs)
         except IntegrityError as error:
             diagnosis = getattr(error.orig, "diag", None)

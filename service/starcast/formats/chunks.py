@@ -407,8 +407,8 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: the write, or an earlier write of the same unit, replaces another unit,
-                and the thread block has not waited for all thread blocks that use the replaced
+            RejectedError: the write replaces another unit, or repeats a write that replaced another
+                unit, and the thread block has not waited for all operations that use the replaced
                 unit.
         """
         for place, unit in zip(places, units, strict=True):
@@ -437,12 +437,12 @@ class ChunkExecution:
     ) -> None:
         """Check that an operation does not overwrite its own source chunks.
 
-        A source chunk may be overwritten only at the same position of the operation. Otherwise it
-        might be overwritten before it is read, because the threads of a thread block process the
-        positions in no fixed order.
+        An operation reads and writes chunks by position, and the threads of a thread block process
+        the positions in no fixed order. A chunk that is a source at one position and a target at
+        another position might therefore be overwritten before it is read.
 
         Raises:
-            RejectedError: a target is also a source, at another position of the operation.
+            RejectedError: a chunk is a source and a target at different positions.
         """
         positions = {place: position for places in sources for position, place in enumerate(places)}
         for places in targets:

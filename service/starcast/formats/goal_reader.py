@@ -167,7 +167,7 @@ class _Reader:
         self._ports = ports
         self._root = root
         self._line = 0
-        # The labels of operations are local to a rank.
+        # The numbers of the current rank's operations, by label. Labels are local to a rank.
         self._names: dict[str, int] = {}
         self._operations = _OperationTable(*(array(code) for code in "bqqqQQ"))
         # Five numbers for each comment on a unit: operation, unit, tree, step, combine (or -1).
@@ -391,9 +391,10 @@ class _Reader:
             ends = receiver if self._collective == "gather" else sender
             return bool((ends == self._root).all())
         nodes = self._topology.nodes
-        # A direct exchange has a send for every pair of nodes. If more than three quarters of the
-        # pairs have one, the file is treated as a direct exchange with missing sends. Exchanges of
-        # four nodes that forward units in two steps have sends for two thirds of the pairs.
+        # A direct exchange has a send for every ordered pair of endpoints. If more than three
+        # quarters of the pairs have one, the file is treated as a direct exchange with missing
+        # sends. Exchanges of four nodes that forward units in two steps have sends for only two
+        # thirds of the pairs.
         count = self._topology.endpoints
         return 4 * len(np.unique(sender * nodes + receiver)) > 3 * count * (count - 1)
 
@@ -401,6 +402,9 @@ class _Reader:
         """Match sends with receives, and return the indices of both as parallel arrays.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
+
+        Raises:
+            InputError: a send or receive has no match, or its match has another size.
         """
         kind, line, rank, peer, size, tag = operations
         moves = np.flatnonzero(kind)

@@ -54,7 +54,7 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 
     Raises:
         UnavailableError: networkx is not installed.
-        InputError: a forest has no tree with this number, or a topology is given with a number.
+        InputError: the forest has no tree with this number, or ``tree`` is given for a topology.
         RejectedError: the array of the forest does not describe trees.
 
     Example:
@@ -97,7 +97,7 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
 
     Raises:
         UnavailableError: igraph is not installed.
-        InputError: a forest has no tree with this number, or a topology is given with a number.
+        InputError: the forest has no tree with this number, or ``tree`` is given for a topology.
         RejectedError: the array of the forest does not describe trees.
     """
     igraph = import_library("igraph")
@@ -128,7 +128,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
 
     Raises:
         UnavailableError: scipy is not installed.
-        InputError: a forest has no tree with this number, or a topology is given with a number.
+        InputError: the forest has no tree with this number, or ``tree`` is given for a topology.
         RejectedError: the array of the forest does not describe trees.
     """
     sparse = import_library("scipy.sparse")
@@ -342,7 +342,7 @@ def _graph6_size(count: int) -> list[int]:
 
 
 def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
-    """Yield one Newick line per tree, with the labels of all nodes and branches of length 1."""
+    """Yield the parts of a Newick file: a line per tree, with labels and branches of length 1."""
     labels = forest.topology.labels().tolist()
     for children in _children_by_tree(forest, tree):
         for node, opens, is_first in _walk(children, forest.root):

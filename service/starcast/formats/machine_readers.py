@@ -39,9 +39,9 @@ _NVLINKS = ((100, 40), (90, 21), (87, 20), (86, 12), (70, 20), (60, 18), (0, 20)
 #: Bandwidth of an xGMI link in GB/s, by the prefix of the GPU architecture's name or number.
 _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
-#: Bandwidth between two CPUs of a host in GB/s. For Intel CPUs, each pair has the lowest model
-#: number with a bandwidth, and the bandwidth. `_CPUS` lists CPUs by vendor or architecture, and
-#: `_OTHER_CPUS` is the bandwidth for all other CPUs.
+#: Bandwidth between two CPUs of a host in GB/s. Each pair in `_INTEL` has a model number, and the
+#: bandwidth for Intel CPUs with this or a higher number; the first pair that applies is used.
+#: `_CPUS` has the bandwidth by vendor or architecture, `_OTHER_CPUS` for all other CPUs.
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
@@ -255,8 +255,9 @@ class _SystemReader:
     def _other_arcs(self) -> Iterator[_Arc]:
         """Yield the directed links of `_links`, such as NVLinks and links between GPUs and CPUs.
 
-        A link between two GPUs is listed at both GPUs, so each of its two XML elements yields one
-        direction. A link to a CPU or an NVSwitch is listed once, and yields both directions.
+        A link between two GPUs or two PCI switches is listed at both ends, so each of its two XML
+        elements yields one direction. A link to a CPU or an NVSwitch is listed once, and yields
+        both directions.
         """
         places = dict[tuple[str, int], _Device]()
         for device in sorted(self._devices, key=lambda device: device.kind == "gpu"):
@@ -334,7 +335,7 @@ def _number_gpus(gpus: list[_Device]) -> list[str]:
 
 
 def _link_rate(gpu: _Device, name: str) -> int:
-    """Return the bandwidth in GB/s of a GPU's link, whose XML element has the given name."""
+    """Return the bandwidth in GB/s of a device's link, given the name of the link's XML element."""
     if name == "pcilink":
         return _PCI_LINK
     if name == "xgmi":
@@ -410,8 +411,9 @@ class _PlatformReader:
         Longer routes are ignored if each of their links is also a route of one link.
 
         Raises:
-            InputError: another longer route exists, a route is invalid, or routes between different
-                pairs of nodes share a link whose sharing policy is not FATPIPE.
+            InputError: a route has no link, or has several links that are not all routes of one
+                link; a route is invalid; or routes between different pairs of nodes share a link
+                whose sharing policy is not FATPIPE.
         """
         routes = [route for route in self._routes if route.ends[0] != route.ends[1]]
         ends_of = defaultdict[str, set[frozenset[str]]](set)

@@ -60,8 +60,8 @@ class Instruction(NamedTuple):
         target: buffer and offset of the first chunk that the step writes on its GPU; ("", 0) for
             none.
         chunks: the number of consecutive chunks that the step processes.
-        needs: the step that must end first, given by the numbers of its thread block and of the
-            step; the first number is -1 if the step need not wait.
+        needs: the thread block and the number of the step that must end before this step begins;
+            the first number is -1 if this step need not wait.
         has_dependent: whether another step depends on the end of this step.
         row_step: the schedule step to which a send belongs; 0 if the file does not contain it.
         tree: the number of the tree to which a send belongs in the schedule.
@@ -79,7 +79,16 @@ class Instruction(NamedTuple):
 
 @dataclass
 class Block:
-    """A thread block of a rank; ``send`` and ``receive`` are its peers' ranks; -1 for no peer."""
+    """A thread block of a rank.
+
+    Attributes:
+        rank: the rank of the GPU.
+        number: the number of the thread block on this GPU.
+        send: the rank to which the thread block sends; -1 for none.
+        receive: the rank from which the thread block receives; -1 for none.
+        channel: the number of the channel.
+        steps: the steps in the order of execution.
+    """
 
     rank: int
     number: int

@@ -106,8 +106,7 @@ class _Execution(ChunkExecution):
             for gpu in sorted(gpus, key=lambda gpu: gpu.rank)
             for block in gpu.blocks
         }
-        #: For each thread block and each of its steps: the operations of all thread blocks that are
-        #: known to have ended after this step.
+        #: For each thread block, its `Knowledge` after each of its executed steps.
         self._after: dict[tuple[int, int], list[Knowledge]] = defaultdict(list)
         #: Messages that are not yet received, by sender, receiver and channel.
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)

@@ -16,7 +16,8 @@ from starcast.support.json_files import Many, describe_error, parse_json
 from starcast.support.limited import MB, read_bytes
 
 _MAX_BYTES = 100 * MB
-#: Maximum number of thread blocks: the execution stores a number for each pair of blocks.
+#: Maximum number of thread blocks. More would need too much memory, because the execution stores a
+#: number for each pair of blocks.
 _MAX_BLOCKS = 4096
 _MAX_UNITS = 4_000_000
 _Index = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_OFFSET)]

@@ -145,10 +145,10 @@ class _Execution(ChunkExecution):
         self._totals: dict[tuple[Any, ...], Counter[int]] = defaultdict(Counter)
         #: For each event, the number of signals that were sent and not yet received.
         self._unused = Counter[tuple[Any, ...]]()
-        #: For each event and thread block, the signals sent. A signal is represented by the
-        #: operations that were known to have ended when it was sent.
+        #: For each event and sending thread block, its signals so far. A signal is stored as the
+        #: `Knowledge` that its receiver gets.
         self._signals: dict[tuple[Any, ...], dict[int, list[Knowledge]]] = defaultdict(dict)
-        #: For each event and thread block, the operations that received a signal.
+        #: For each event and waiting thread block, its operations that received a signal.
         self._waits: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(dict)
         numbers = Counter[tuple[int, str, int]]()
         for gpu in plan.gpus:
@@ -158,12 +158,12 @@ class _Execution(ChunkExecution):
                     self._channels[key[:2]].append((peer, numbers[key]))
                     numbers[key] += 1
             for number, semaphore in enumerate(gpu.semaphores):
-                # The initial value counts as signals of a thread block -1. Waiting for them implies
-                # nothing about the operations of other thread blocks.
+                # The semaphore's initial value counts as signals of a thread block -1. Receiving
+                # them gives a thread block no knowledge of other operations.
                 event = _SEMAPHORE, gpu.id, number
                 self._unused[event] = self._totals[event][-1] = semaphore.get("init_value", 0)
         self._at_barrier: dict[tuple[Any, ...], list[RunningBlock]] = defaultdict(list)
-        #: For each packet, the operations that were known to have ended when it was written.
+        #: For each written packet, the `Knowledge` that its reader gets.
         self._packets: dict[ChunkPlace, Knowledge] = {}
         self._check_events()
 

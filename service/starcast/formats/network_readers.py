@@ -75,7 +75,7 @@ _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
 #: Estimated memory for NetworkX objects, in bytes per byte of the file.
 _OBJECTS = 50
-#: Link attributes that are ignored without a message, because networks have their own values.
+#: Link attributes that are ignored without a message, because a network assigns its own values.
 LINK_IDS = {"id", "key", "label", "port"}
 
 
@@ -305,8 +305,8 @@ def _read_metis(file: GraphFile) -> LinkList:
     if not 2 <= len(counts) <= 4:
         fail_at(first, "does not begin with the numbers of nodes and links")
     nodes, links, form, weights = [*counts, *(0, 1)[len(counts) - 2 :]]
-    # The three digits of the format show whether the file has node sizes, node weights and link
-    # weights.
+    # The three digits of the header's third number show whether the file has node sizes, node
+    # weights and link weights.
     skipped = form // 100 % 10 + form // 10 % 10 * weights
     step = 2 if form % 10 else 1
     if skipped:
@@ -383,7 +383,8 @@ def check_count(file: GraphFile, line: int, nodes: int) -> None:
 
 def _read_anynet(file: GraphFile) -> LinkList:
     terminals, has_latencies = Counter[str](), False
-    # The latency of each directed link, and its line. As in BookSim, the last value counts.
+    # The latency of each directed link, and its line. If the file lists a link several times, the
+    # last latency counts, as in BookSim.
     latencies = dict[tuple[str, str], tuple[int, int]]()
     for line, text in file.lines("#"):
         if rest := _ANYNET_END.sub("", text).strip():
@@ -538,7 +539,7 @@ def _read_dot(file: GraphFile) -> LinkList:
         fail_at(1, "does not begin a graph", "begin with 'graph {' or 'digraph {'")
     line, place = 1 + head[0].count("\n"), head.end()
     is_directed = head[2].lower() == "digraph"
-    # The attributes of the graph, and the default attributes of nodes and links that follow.
+    # The attributes of the graph, and the default attributes of all later nodes and links.
     defaults: dict[str, dict[str, str]] = {"graph": {}, "node": {}, "edge": {}}
     nodes = dict[str, dict[str, str]]()
     links = list[tuple[str, str, int, dict[str, str]]]()

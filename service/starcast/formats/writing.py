@@ -70,7 +70,7 @@ def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     columns = schedule.columns.present()
     columns |= {end: names[columns[end]] for end in ("sender", "receiver")}
     if "combine" in columns:
-        # Otherwise, a CSV file would contain the words True and False instead of 1 and 0.
+        # Without this conversion, a CSV file would contain True and False instead of 1 and 0.
         columns["combine"] = columns["combine"].astype(np.uint8)
     return columns
 
@@ -334,7 +334,7 @@ def _execute(schedule: Schedule) -> Executed:
     """Expand a schedule to all sources and execute it.
 
     Raises:
-        RejectedError: the schedule violates its port model or leaves units undelivered.
+        RejectedError: the simulator finds a violation, or units are undelivered.
     """
     executed = execute(schedule.expand())
     simulation = executed.simulation

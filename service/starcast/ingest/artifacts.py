@@ -6,7 +6,9 @@ and verified before it is stored. Its id, such as ``S5``, ``S5:multiple:12345`` 
 again. The trees of a user's own forest are an exception: they are loaded from PostgreSQL.
 """
 
-from collections.abc import Callable, Collection, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -87,12 +89,12 @@ class Artifact:
 
     @property
     def planned_columns(self) -> dict[str, Any]:
-        """The columns of the table ``materialization`` that are known before the build."""
+        """The values of ``materialization`` that are known before the build, keyed by column."""
         return {**self.counts, "plugins": self.plugins}
 
     @property
     def counts(self) -> dict[str, int]:
-        """The columns of the table ``materialization`` with numbers of nodes and relationships."""
+        """Numbers of nodes and relationships, keyed by column of the table ``materialization``."""
         return {"expected_nodes": self.nodes, "expected_relationships": self.relationships}
 
     @property
@@ -104,6 +106,17 @@ class Artifact:
     def deletion_order(self) -> tuple[int, str]:
         """Sort key that puts schedules first, then forests, then topologies."""
         return (-models.KINDS.index(self.kind), self.id)
+
+    @property
+    def drop_command(self) -> str:
+        """The command that deletes this artifact and, for a topology, all artifacts on it."""
+        option = " --cascade" if self.kind == "topology" else ""
+        return f"starcast {self.kind} drop {shlex.quote(self.id)}{option}"
+
+    @property
+    def repair_hint(self) -> str:
+        """A hint for a stored artifact that a changed plug-in builds differently or not at all."""
+        return f"load the version of the plug-in that has built it, or drop it: {self.drop_command}"
 
     def structure(self) -> Structure:
         """Build the topology, forest or schedule without verifying it.
@@ -129,8 +142,20 @@ class Artifact:
         self._check_size(graph, nodes, relationships)
         return Built(graph, save, replace(self, nodes=nodes, relationships=relationships))
 
+    def build_again(self) -> Built:
+        """Build and verify an artifact that was stored before.
+
+        Raises:
+            RejectedError: as for `build`; the hint explains how to drop the artifact, without which
+                all other artifacts can be rebuilt.
+        """
+        with _building_again(self):
+            return self.build()
+
     def _check_size(self, graph: GraphArtifact, nodes: int, relationships: int) -> None:
-        """Check that the built artifact has the planned size, which was compared with the limits.
+        """Check that the built artifact has the planned numbers of nodes and relationships.
+
+        The limits on rows were checked only for the planned numbers.
 
         Args:
             graph: the built artifact.
@@ -267,6 +292,18 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
     return Artifact("schedule", schedule.id, 0, schedule.count_rows(), plugins, schedule.build)
 
 
+@contextmanager
+def _building_again(artifact: Artifact) -> Iterator[None]:
+    """Name a stored artifact, and the command that drops it, in an error of its verification."""
+    try:
+        yield
+    except RejectedError as error:
+        raise RejectedError(
+            f"the stored {artifact.kind} {artifact.id} is no longer valid: {error.message}",
+            hint=artifact.repair_hint,
+        ) from error
+
+
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     """Return the artifact with the given kind and id.
 
@@ -274,12 +311,14 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 
     Raises:
         PluginMissingError: a plug-in that the artifact needs is not loaded.
+        RejectedError: the forest does not fit the topology that a changed plug-in builds.
         InputError: the id is not the id of an artifact of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return forest_artifact(repository.load_forest(session, artifact_id), recorded)
+            with _building_again(Artifact(kind, artifact_id)):
+                return forest_artifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None

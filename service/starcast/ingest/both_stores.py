@@ -110,7 +110,7 @@ def load_key_numbers(session: Session) -> None:
 
 
 def draw_key_numbers(session: Session, topologies: Iterable[Topology]) -> None:
-    """Choose and store the missing numbers from which the topologies' node keys are computed."""
+    """Choose and store a number for each topology whose node keys need a number and have none."""
     for topology in topologies:
         number = draw_number(topology)
         if number is not None:
@@ -184,8 +184,8 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 }
 
 
-#: Columns for the counts and the checksum that Neo4j had when all rows were compared; empty if only
-#: a sample was compared.
+#: Columns for the counts and the checksum of an artifact in Neo4j, from the last comparison of all
+#: rows; null if only a sample was compared.
 FOUND_COLUMNS = ("found_nodes", "found_relationships", "found_checksum")
 
 

@@ -104,10 +104,9 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program, or
             to another version of starcast; artifacts that are already complete are kept.
-        RejectedError: a verification failed, and the artifact is not stored, but artifacts that are
-            already complete are kept; or a user's forest has the id of a stored forest with
-            different trees, or another network with the spec of this network is stored, and
-            nothing was written.
+        RejectedError: a verification failed; artifacts that are already complete are kept, but the
+            rejected artifact is not stored. Or a user's forest has the id of a stored forest with
+            different trees, or another network with the same spec is stored; nothing was written.
         LimitError: the artifacts exceed the limits on rows or the free disk space; nothing was
             written.
         InputError: an import is requested, but Neo4j is not the embedded server.
@@ -127,6 +126,7 @@ def ingest(
         with locked.session() as session:
             draw_key_numbers(session, (each.topology for each in missing))
         outdated = _find_outdated(present, listener)
+        _refuse_changed(locked, [each for each in plan.artifacts if each in outdated], missing)
         created: list[Loaded] = []
         if missing:
             loader = choose_loader(choose_method, locked, method, missing, stored, listener)
@@ -134,21 +134,57 @@ def ingest(
             listener.say(loader.reason)
             created = loader.load(missing, on_stage)
     present_ids = [artifact.id for artifact in plan.artifacts if artifact in stored]
-    return Summary(created, present_ids, recovered, time.monotonic() - began, outdated)
+    outdated_ids = [artifact.id for artifact in outdated]
+    return Summary(created, present_ids, recovered, time.monotonic() - began, outdated_ids)
 
 
-def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
-    """Report artifacts that another version of a plug-in has built, and return their ids."""
-    outdated = {each.id: names for each in present if (names := find_changed(each.plugins))}
-    for artifact_id, names in outdated.items():
+def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[Artifact]:
+    """Report artifacts that another version of a plug-in has built, and return them."""
+    outdated = {each: names for each in present if (names := find_changed(each.plugins))}
+    for artifact, names in outdated.items():
         plugins = " and ".join(f"'{name}'" for name in names)
-        quoted = shlex.quote(artifact_id)
+        quoted = shlex.quote(artifact.id)
+        # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
+        repair = (
+            f"to store the trees that it builds now, run: {artifact.drop_command}; then ingest the "
+            "forest again"
+            if artifact.kind == "forest"
+            else f"to build it again, run: starcast graph rebuild {quoted}"
+        )
         reporter.say(
-            f"{artifact_id} was built by another version of the plug-in of {plugins}; to compare "
-            f"it, run: starcast graph verify {quoted}; to build it again, run: "
-            f"starcast graph rebuild {quoted}"
+            f"{artifact.id} was built by another version of the plug-in of {plugins}; to compare "
+            f"it, run: starcast graph verify {quoted}; {repair}"
         )
     return list(outdated)
+
+
+def _refuse_changed(
+    stores: Stores, outdated: Iterable[Artifact], missing: Iterable[Artifact]
+) -> None:
+    """Check that new artifacts fit the stored artifacts that another plug-in version has built.
+
+    Args:
+        stores: both stores, locked.
+        outdated: the artifacts of the plan that are stored, and whose plug-in has changed.
+        missing: the artifacts of the plan that are not stored.
+
+    Raises:
+        RejectedError: the plug-in now builds other rows for the topology of a new artifact, or for
+            a forest although a schedule is new.
+    """
+    kinds = {each.kind for each in missing}
+    for artifact in outdated:
+        if not kinds or (artifact.kind == "forest" and "schedule" not in kinds):
+            continue
+        checksum = artifact.content_of(artifact.build_again().graph).checksum
+        with stores.session() as session:
+            row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
+            is_equal = row.expected_checksum == checksum
+        if not is_equal:
+            raise RejectedError(
+                f"the plug-in now builds another {artifact.kind} {artifact.id} than the stored one",
+                hint=artifact.repair_hint,
+            )
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:

@@ -49,8 +49,8 @@ from starcast.support.vocabulary import LoadMethod
 
 #: The first stages of loading an artifact, over Bolt and by import.
 BUILD_STAGES = ("planned", "built", "saved")
-#: The stages of a load over Bolt, in order. An `OnStage` callback is called after each stage, and
-#: after every batch with the stage ``batch``.
+#: The stages of a load over Bolt, in order. An `OnStage` callback is called after each stage;
+#: the stage ``batch`` occurs once for every batch.
 STAGES = (*BUILD_STAGES, "begun", "batch", "written", "compared", "finished", "complete")
 
 #: The error that PostgreSQL records for a complete artifact that is missing in Neo4j.
@@ -199,7 +199,7 @@ def build_and_save(
         error = reason or (recorded if recorded in RECOVERABLE else None)
         set_state(session, kind, artifact_id, LoadState.PLANNED, error=error, **planned)
     on_stage("planned", artifact)
-    built = artifact.build()
+    built = artifact.build() if error is None else artifact.build_again()
     on_stage("built", artifact)
     with stores.session() as session:
         set_state(session, kind, artifact_id, LoadState.LOADING, **built.artifact.counts)
@@ -240,9 +240,10 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
     """Delete an artifact from both stores.
 
     If PostgreSQL already records an error of the artifact, this error is kept, and ``error`` is
-    ignored. If there is an error, the artifact's row in ``materialization`` remains, with the state
-    ``failed`` and the error; `forget` describes which other rows remain. After an interruption, the
-    artifact has the state ``loading`` or is incomplete in Neo4j, so that `recover` finds it.
+    ignored. If an error is recorded or given, the artifact's row in ``materialization`` remains,
+    with the state ``failed`` and the error; `forget` describes which other rows remain. After an
+    interruption, the artifact has the state ``loading`` or is incomplete in Neo4j, so that
+    `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
@@ -277,7 +278,7 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
-    """Delete all artifacts that are not complete in both stores, and all that depend on them.
+    """Delete all artifacts that are not complete in both stores, and their dependents.
 
     The stores must be locked. A failed artifact without a node in Neo4j is left unchanged.
 

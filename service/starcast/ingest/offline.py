@@ -191,7 +191,7 @@ def _import(
 
     def build() -> Iterator[GraphArtifact]:
         for artifact in old:
-            built = artifact.build()
+            built = artifact.build_again()
             with stores.session() as session:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
                 if row.expected_checksum != artifact.content_of(built.graph).checksum:

@@ -11,10 +11,10 @@ by ``all`` is skipped if it does not support the topology, the port model or the
 its schedule has too many rows; the reason is reported.
 
 The load method determines how rows get into Neo4j. Over Bolt, rows are written to a running server,
-about 40 000 relationships per second. An offline import writes files and fills a new store from
-them, up to nine times as fast. But the new store replaces the old one, so all stored artifacts have
-to be imported again, and the server, which must be the embedded Neo4j, has to be restarted. So
-large ingests into the embedded Neo4j use the import, and all other ingests use Bolt.
+at about 40 000 relationships per second. An offline import writes files and fills a new store from
+them, which is up to nine times as fast. But the new store replaces the old one, so all stored
+artifacts have to be imported again, and the server, which must be the embedded Neo4j, has to be
+restarted. So large ingests into the embedded Neo4j use the import, and all other ingests use Bolt.
 """
 
 import re
@@ -76,14 +76,15 @@ COLD_ROWS = 100_000
 #: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
 DELETED_PER_SECOND = 70_000
 
-#: Seconds that every import takes on two idle processors to start the tool and to restart Neo4j.
+#: Seconds that every import takes on two idle processors to start neo4j-admin and restart Neo4j.
 RESTART_SECONDS = 20
 #: Rows per second of an import, including building, importing, indexing and comparing, measured
 #: with S10 and S9: ``python -m benchmarks offline``.
 IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
-#: Bytes in Neo4j's store files, measured on S8. Five indexes take most of a node's bytes.
+#: Bytes per node or relationship in Neo4j's store files, measured on S8. Most of the bytes of a
+#: node are in five indexes.
 #: Relationships of schedules take more, because Neo4j stores the long schedule id outside the
 #: fixed-size record of the relationship.
 BYTES_PER_NODE = 360
@@ -141,10 +142,10 @@ def parse_request(
             ``dimension-change(base=multiple,i=2)``; ``all`` requests all constructions
             that need no arguments.
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``, as a string
-            or a list. The forests that they use are stored with them.
+            or a list. The forests that the algorithms use are stored too.
         root: label or rank of the root of forests and schedules.
-        ports: port model of the schedules: ``all``, ``one``, ``both`` for a schedule per model, or
-            ``default`` for the default of each algorithm.
+        ports: port model of the schedules: ``all``, ``one``, ``both`` for one schedule per port
+            model, or ``default`` for each algorithm's default.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages; None for each algorithm's default.
         messages: number of unit messages, for algorithms that send unit messages; None for each

@@ -110,7 +110,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete starcast's data from Neo4j, and record this PostgreSQL database as its owner."""
+    """Delete starcast's data from the graph, and make this PostgreSQL database its owner."""
     audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         many = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -270,7 +270,8 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
     """Check that Neo4j can be reached, and that it can be used for the restored artifacts.
 
     Raises:
-        OwnershipError: the graph belongs to another program, or has another schema version.
+        OwnershipError: the graph belongs to another program; or it has another schema version, and
+            ``replace`` is False.
         RejectedError: the graph contains artifacts, and ``replace`` is False.
     """
     with Graph.open(graph_address(settings)) as graph:

@@ -128,8 +128,8 @@ class Sample:
         Args:
             graph: the graph to compare.
             first_ids: Neo4j's internal id of the node with rank 0 of each topology, keyed by spec.
-                It is given for a newly imported store, which has no index of keys yet. By default,
-                nodes are found by key.
+                The ids are given for a newly imported store, which has no index of keys yet. By
+                default, nodes are found by key.
         """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
@@ -182,7 +182,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for all others."""
+    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for the rest."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can contain a row twice.
@@ -276,7 +276,7 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph with artifacts is accepted even if its node :Store is missing or has a newer schema.
+    A graph with artifacts is not empty, even if its node :Store is missing or has a newer schema.
 
     Raises:
         OwnershipError: the graph has an older schema; or it has no artifacts, and belongs to
@@ -409,7 +409,10 @@ class _Verification:
         generated = forest(trees.topology, trees.construction, trees.root, **trees.arguments)
         if np.array_equal(trees.parent_port, generated.parent_port):
             return stored, []
-        problem = f"the trees in PostgreSQL differ from those that '{trees.construction}' builds"
+        problem = (
+            f"the trees in PostgreSQL differ from those that '{trees.construction}' builds; to"
+            " store the latter, drop the forest and ingest it again"
+        )
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:

@@ -478,7 +478,7 @@ class Administration(Connection):
 
         Args:
             file: path of the backup file.
-            graph: rebuild the graph in Neo4j; otherwise Neo4j need not run.
+            graph: rebuild the graph in Neo4j; otherwise Neo4j need not be running.
             replace: delete the contents of both stores first, after a confirmation on the terminal.
                 The old rows are backed up to the folder ``backups`` in the home directory.
             wait: if other commands are writing to the stores, wait until they have finished instead

@@ -85,7 +85,7 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether ``path`` in all rows is a list of nodes, and ``ports`` one of the hops."""
+    """Return whether, in all rows, ``path`` is a list of nodes and ``ports`` has a port per hop."""
     # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(

@@ -176,7 +176,7 @@ def is_network_file(given: object) -> bool:
 
 
 def read_topology(given: "str | Path | Topology") -> "Topology":
-    """Return the topology that is given by a spec, a stored network's name, a file or an object.
+    """Return the topology given by a spec, a stored network's name, a file or a `Topology`.
 
     A network that is read from a file is known in this process only. Strings from visitors of a web
     page must be passed to `read_stored_topology` instead, because this function opens any file that
@@ -194,7 +194,7 @@ def read_topology(given: "str | Path | Topology") -> "Topology":
 
 
 def read_stored_topology(given: "str | Topology") -> "Topology":
-    """Return the topology that is given by a spec, a stored network's name or an object.
+    """Return the topology given by a spec, a stored network's name or a `Topology`.
 
     Raises:
         InputError: the topology is unknown, or several stored networks have the name.

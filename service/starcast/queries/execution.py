@@ -76,7 +76,8 @@ def run(
             memory.
         UnavailableError: the server cannot be reached.
     """
-    # If an artifact is missing, a query returns no rows, which looks like a valid result.
+    # Without this check, a query about a missing artifact would return no rows, which looks like a
+    # valid result.
     require_complete(graph, query.parameters, values)
     query = query.for_server(graph.version)
     try:

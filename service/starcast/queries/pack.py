@@ -146,7 +146,7 @@ def load_queries(*packs: Path) -> dict[str, Query]:
 
 
 def load_folder(directory: Path) -> dict[str, Query]:
-    """Return the queries in a folder, which is a pack or contains packs, by full name.
+    """Return the queries in a folder by full name. The folder is a pack, or contains packs.
 
     Raises:
         InputError: the folder cannot be read, or a query is invalid.

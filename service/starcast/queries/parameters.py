@@ -165,7 +165,8 @@ class Kind(NamedTuple):
 
     Attributes:
         expected: a description of valid values, for error messages.
-        read: function that converts text or a Python value; raises ValueError for any other value.
+        read: function that converts a value, given as text or as a Python value, to this type; it
+            raises ValueError if the value is not valid.
         sample: a value that ``read`` accepts, with which a query is planned if no value is given.
         as_stored: function that returns the value as it is written in the graph, where labels have
             the lower and upper case of their topology; it raises an InputError if the value does
@@ -277,7 +278,7 @@ class Type:
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
-    """Return as many paths between two nodes as possible, no two of which share an inner node.
+    """Return a largest set of paths between two nodes, no two of which share an inner node.
 
     Each path is a list of labels.
     """
@@ -300,7 +301,7 @@ def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
     return [network.stored_label(rank) for rank in cut]
 
 
-#: Parameters of statements whose values are computed by starcast, not given by users. Each entry
+#: Statement parameters whose values are computed by starcast, not given by users. Each entry
 #: has the names of the parameters on which the value depends, and the function that computes the
 #: value.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
@@ -407,8 +408,8 @@ def named_topologies(
     Raises:
         InputError: the value of a topology parameter is not a topology.
     """
-    # Imported only here, because this function is not called for queries whose only parameter is a
-    # forest or schedule.
+    # Imported only here, because `bind` calls this function only for queries with a topology, node,
+    # link or pattern as a parameter.
     from starcast.topologies import topology  # noqa: PLC0415
 
     topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]

@@ -142,7 +142,7 @@ def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None)
         ends: for each column of single nodes, a list with the rank of the node in this row; the
             list is empty if the node is null.
         source: the node to which the node of a row is linked if the row has only one node; None if
-            such a row has no link.
+            rows with only one node have no links.
     """
     # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.
     match ends:

@@ -234,7 +234,7 @@ _PROBLEMS = (
 
 
 def check_reads_only(cypher: str, source: Path) -> None:
-    """Reject Cypher that may write, reads files, calls procedures, or has several statements.
+    """Reject Cypher that may write, read files or call procedures, or has several statements.
 
     Args:
         cypher: one statement, which may contain comments.

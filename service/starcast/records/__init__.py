@@ -1,7 +1,8 @@
-"""Records: the best known objects of each problem, with witnesses and proofs.
+"""Records: the best known objects of search problems, with witnesses and proofs.
 
-A record is a JSON file; its witness is an npz file in the same folder. `verify` computes the value
-of a witness from the problem's definition, independently of the search that found the witness.
+A record is stored in a JSON file, and its witness in an npz file in the same folder. `verify`
+computes the value of a witness from the problem's definition, independently of the search that
+found the witness.
 """
 
 from starcast.records.checks import PROBLEM_NAMES, verify, witness_value

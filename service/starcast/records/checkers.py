@@ -97,7 +97,7 @@ class UncheckedForest:
 
     def _parents(self, row: ParentPorts) -> Ranks:
         """Return the parent of each node of a tree, given the nodes' parent ports; -1 if none."""
-        # An entry that is not a port leaves -1 as the parent; `_explain` reports such an entry.
+        # If an entry is not a port, the parent stays -1; `_explain` reports such an entry.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         ranks = np.arange(self.topology.nodes)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
@@ -169,7 +169,7 @@ class Evidence:
 
 
 def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) -> Evidence:
-    """Return the evidence that a property does not hold, with a counterexample."""
+    """Return the evidence that a property does not hold; ``place`` is the counterexample."""
     return Evidence(check, measured, place)
 
 
@@ -210,7 +210,7 @@ def shortest_paths(
 ) -> Evidence:
     """Check that tree paths from the root are at most ``detour`` links longer than shortest paths.
 
-    The measured value of a tree is its largest difference between the two lengths.
+    The measured values are the largest differences between the two lengths, one per tree.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -248,10 +248,10 @@ def balance(topology: Topology, parent_port: ParentPorts, root: int, slack: int 
     """Check that the root's links lead to equal numbers of nodes, up to a difference of ``slack``.
 
     The numbers are sums over all trees. For a single tree, the check compares the sizes of the
-    branches. For partial trees that use one link of the root each, the check compares the sizes of
-    the trees. The measured values are the numbers of nodes, one per port of the root; a node in
-    several trees counts several times. For a port without a link, the number is 0, and is not
-    compared.
+    branches. If each tree uses a single link of the root, and no two trees the same link, the check
+    compares the sizes of the trees. The measured values are the numbers of nodes, one per port of
+    the root; a node in several trees counts several times. For a port without a link, the number is
+    0, and is not compared.
 
     Raises:
         RejectedError: a tree fails the check `rooted`.
@@ -325,7 +325,7 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield, for each tree and port, the nodes that their parents in the tree reach over the port.
+    """Yield, for each tree and port, the nodes to which the port leads from their parents.
 
     Yields:
         The index of the port, the tree, and the ranks of the nodes.
@@ -388,8 +388,8 @@ def disjoint_paths(
     """
     graph = _rooted_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in graph.trees)
-    # Paths are compared in batches to save memory: all paths of a tree together have up to
-    # N * height links.
+    # To save memory, paths are compared in batches of nodes: the paths of a tree to all N nodes
+    # together have up to N * height links.
     batch = max(1, _CELLS // (len(graph.trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(graph.trees) > 1 else 0, batch):
@@ -423,8 +423,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # The path over the direct link has no inner node, so the root represents it. If two
-            # trees use this link, their paths are then found to share a node.
+            # A path that is the direct link has no inner node, so the root is its entry. If this
+            # link is the path in two trees, the two paths are then found to share a node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents
@@ -432,9 +432,9 @@ def _steps(
 
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each column, how often its most frequent number occurs; -1 is ignored.
+    """Return, for each column, how often its most frequent number occurs.
 
-    The result for a column is at least 1.
+    Entries of -1 are ignored, but the result for a column is at least 1.
     """
     # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)

@@ -49,12 +49,12 @@ ProblemArguments = Mapping[str, int]
 def verify(record: Record) -> None:
     """Check that a record's witness has the record's value, and that the bound allows this value.
 
-    If the witness has arrays that prove the bound, the bound is verified too.
+    If the witness contains a certificate for the bound, the bound is verified too.
 
     Raises:
         RejectedError: the witness is invalid, the witness or the topology is too large, the
-            witness's value is not the record's value, its value contradicts the bound, or its
-            arrays do not prove the bound.
+            witness's value is not the record's value, the value contradicts the bound, a path is
+            malformed or longer than the bound, or the certificate does not prove the bound.
         InputError: the topology does not exist.
     """
     unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
@@ -106,7 +106,7 @@ class _WitnessCheck:
 
     @classmethod
     def of(cls, record: Record) -> "_WitnessCheck":
-        """Return the object that checks a record's witness."""
+        """Return a new object for checking a record's witness."""
         return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
@@ -164,7 +164,8 @@ def _broadcast(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
     senders = check.neighbours_of(others, ports[1:])
     check.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
-    # Each round of a useful witness has a transmission, so there are fewer rounds than nodes.
+    # A broadcast without idle rounds has fewer rounds than nodes, because each round informs a
+    # node.
     check.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. Pairs are
     # sorted, because on S11 `np.unique` takes a hundred times as long.
@@ -215,7 +216,7 @@ def _independent(check: _WitnessCheck, _arguments: ProblemArguments) -> int:
         used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
         degrees = np.bincount(parents, minlength=graph.nodes) + 1
         degrees[0] -= 1
-        # A node may be a leaf of any number of trees, but an inner node of only one.
+        # A node may be a leaf of any number of trees, but an inner node of at most one tree.
         inner += degrees > 1
     check.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
     check.require((inner <= 1).all(), "a node is an inner node of two trees")
@@ -248,7 +249,7 @@ def _check_paths(check: _WitnessCheck, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = check.array("paths", None, None)
     check.require(rows.shape[1] > 0, "the paths have no nodes")
-    # This function does not check that the paths imply the bound; the record's proof shows this.
+    # Whether the paths imply the bound is not checked here: the record's proof shows this.
     check.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([check.graph.neighbours(port) for port in check.graph.ports])
     check.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

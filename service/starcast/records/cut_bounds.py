@@ -1,15 +1,15 @@
 """Check certificates for lower bounds on the bisection width, in exact arithmetic.
 
-A certificate proves a bound by adding up inequalities.
+A certificate proves a bound by a weighted sum of inequalities.
 
 Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
 and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, let b y be the scalar
 product of b and y. The square (b y)^2 is at least 0, and at least 1 if the sum of b is odd.
 Automorphisms map bisections to bisections, so each inequality also holds for averages: let z be the
 average of y_u y_v over all node pairs (u, v) of an orbit. Every inequality becomes an inequality
-about the averages z, and the number of links between the halves is linear in these averages. A
-certificate has a multiplier for each inequality; the multiplied inequalities are added. Terms that
-do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
+for the averages z, and the number of links between the halves is a linear function of these
+averages. A certificate has a multiplier for each inequality; the multiplied inequalities are added.
+Terms that do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
 
 The arrays of a certificate are ``automorphisms`` [count, N], the images of the nodes; ``vectors``
 [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], integers, the last of which
@@ -29,7 +29,7 @@ from starcast.records.model import RESTORE
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
-#: Maximum number of nodes; the matrices over all node pairs need 30 bytes per pair.
+#: Maximum number of nodes. Checking a certificate needs 30 bytes of memory per pair of nodes.
 LARGEST = 1_000
 #: Largest absolute value of an entry of a vector b.
 MAX_ENTRY = 10**6

@@ -94,7 +94,7 @@ def write_record(path: Path, record: Record) -> None:
     which verifies the record and holds the lock on the folder.
 
     Raises:
-        InputError: the files cannot be written, or could not be read again; nothing is replaced.
+        InputError: the files cannot be written, or would not be valid; nothing is replaced.
     """
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
@@ -215,7 +215,7 @@ def find_record(
 
 @lru_cache(maxsize=32)
 def shipped_record(problem: str, topology: str) -> Record:
-    """Return the record that comes with starcast for a problem without arguments.
+    """Return starcast's built-in record of a problem without arguments on a topology.
 
     Raises:
         NotFoundError: starcast has no record of this problem on this topology.
@@ -230,7 +230,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why starcast has no suitable record, or None if it has a suitable record.
+    """Return the reason why starcast has no suitable built-in record, or None if it has one.
 
     Args:
         problem: a problem without arguments.
@@ -278,8 +278,8 @@ class Published(NamedTuple):
         value: the published value.
         source: the paper, as a key of references.bib.
         statement: the statement in the paper that gives the value.
-        read: a remark on how much of the paper the authors of starcast have read: all, the
-            abstract, or only a citation in another paper.
+        read: the part of the paper that the authors of starcast have read: all, the abstract, or
+            only a citation in another paper.
         also: other papers that state this value.
     """
 
@@ -345,7 +345,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
         for record in load_all(folder):
             other = best.get(record.id)
             best[record.id] = record if other is None or is_better(record, other) else other
-    # Problems are listed in the order of the documentation, regardless of the order of files.
+    # The problems are sorted, because one folder may lack problems that another folder has.
     order = list(PROBLEMS)
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 
@@ -388,7 +388,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
-    """Return a record's value as text: ``7`` if it is optimal, or ``7(6)`` with the bound 6."""
+    """Return a value as text: ``7`` if it is optimal, or ``7(6)`` if the bound is 6."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 

@@ -115,7 +115,7 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if used is None:
             raise ValueError(f"the hint {hint} is not the id of a clause")
         left = [literal for literal in used if literal not in false]
-        # If the hinted clause has no literal left, this is a contradiction, so the added clause
+        # A hinted clause without a literal that can be true is a contradiction. So the added clause
         # follows, and any further hints do not matter.
         if not left:
             return

@@ -276,8 +276,8 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
             _rank_evidence(each[0]),
         ),
     )
-    # Each attempt is listed only once: records that started from the same record, or were merged
-    # before, have attempts in common.
+    # Each attempt is listed only once: if two searches started from the same record, or records
+    # were merged before, the records have attempts in common.
     known = set(one.tried)
     added = tuple(attempt for attempt in other.tried if attempt not in known)
     combined = replace(
@@ -337,8 +337,8 @@ def _contradicts(record: Record, other: Record) -> bool:
 def _rank_evidence(record: Record) -> int:
     """Return the rank of the evidence for a record's bound; stronger evidence has a higher rank.
 
-    A second solver's answer has the lowest rank. Theory and inequalities, which need no proof, have
-    the highest rank, because they are checked whenever the record is verified.
+    A second solver's answer has the lowest rank, followed by DRAT and LRAT proofs. Theory and
+    inequalities have the highest rank, because they are checked whenever the record is verified.
     """
     if record.proof is None:
         return 3
@@ -355,7 +355,7 @@ class WitnessFile(pydantic.BaseModel):
 
 
 class RecordFields(pydantic.BaseModel):
-    """The fields of a record as they are stored in JSON or PostgreSQL, without the witness.
+    """The fields of a record as they are stored in JSON or PostgreSQL, without its arrays.
 
     In JSON, the field ``network`` contains the complete network if the topology is a network.
     """

@@ -5,10 +5,10 @@ Lower bounds come from a linear program with cutting planes. Automorphisms divid
 pairs, where y_u is 1 if node u is in one half, and -1 if it is in the other half. Each integer
 vector b gives an inequality: the square (b y)^2 of the scalar product is at least 0, and at least 1
 if the sum of b is odd. These inequalities are the cutting planes. Each round adds inequalities that
-the current solution violates, until none is found. Their vectors b are eigenvectors of the matrix
-of averages, triangles (vectors with three nonzero entries, each +-1), and vectors of small integers
-found by local search. The dual solution, rounded to integers, is the certificate that
-`starcast.records.cut_bounds` checks.
+the current solution violates, until none is found. Their vectors b are eigenvectors (of the
+adjacency matrix, and of the matrix of averages), triangles (vectors with three nonzero entries,
+each +-1), and vectors of small integers found by local search. The dual solution, rounded to
+integers, is the certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from starcast.topologies import Topology, permutations
 
 #: Maximum number of nodes for which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040
-#: Number of starts of the tabu search.
+#: Maximum number of tabu searches; each starts from different halves.
 _STARTS = 60
 #: A generous upper bound on the rounding error of a computed eigenvalue.
 _ERROR = 1e-6
@@ -121,8 +121,9 @@ def _tabu(
 ) -> tuple[NDArray[np.uint8], int]:
     """Exchange nodes between the halves by tabu search, until the cut stops improving.
 
-    Each step moves the best node of each half to the other half; nodes that have moved recently are
-    avoided. The search also ends when it reaches the target or the time limit.
+    Each step moves one node from each half to the other half: the node whose move leaves the fewest
+    cut links. Nodes that have moved recently are avoided. The search also ends when it reaches the
+    target or the time limit.
 
     Args:
         table: the neighbours, ``[ports, nodes]``.
@@ -132,7 +133,7 @@ def _tabu(
         budget: the time limit.
 
     Returns:
-        The best halves found, as the half of each node, and their number of cut links.
+        The half of each node in the best bisection found, and its number of cut links.
     """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
@@ -178,8 +179,8 @@ def find_certificate(
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # Start with the eigenvectors, because their inequalities alone give the eigenvalue bound. The
-    # vectors that are added later improve this bound.
+    # Start with eigenvectors of the adjacency matrix: the inequalities of all eigenvectors together
+    # prove the eigenvalue bound. The vectors that are added later improve this bound.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -275,10 +276,11 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return vectors b whose inequalities (see `_Program.add`) are violated by ``matrix``.
+    """Return vectors b for which ``matrix`` violates the cutting plane (b y)^2 >= 0.
 
-    The entry ``matrix[u, v]`` is the average of y_u y_v over the orbit of the node pair (u, v). For
-    these averages, (b y)^2 becomes the sum of b_u b_v ``matrix[u, v]`` over all pairs.
+    If the sum of b is odd, the cutting plane is (b y)^2 >= 1. The entry ``matrix[u, v]`` is the
+    average of y_u y_v over the orbit of the node pair (u, v). For these averages, (b y)^2 becomes
+    the sum of b_u b_v ``matrix[u, v]`` over all pairs.
     """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
@@ -297,9 +299,10 @@ def _scaled(vector: Floats) -> NDArray[np.int64]:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return some vectors b with three nonzero entries whose inequalities are violated.
+    """Return some triangles b for which ``matrix`` violates the cutting plane (b y)^2 >= 1.
 
-    The entry at rank 0 is 1; two other entries are +-1. `_violated` describes ``matrix``.
+    A triangle is a vector with three nonzero entries: 1 at rank 0, and +-1 at two other ranks.
+    `_violated` describes ``matrix``.
     """
     first = matrix[0]
     found = []
@@ -317,10 +320,10 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[n
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64] | None:
-    """Search for a vector b with an odd sum whose inequality (b y)^2 >= 1 is violated.
+    """Search for a vector b for which ``matrix`` violates the cutting plane (b y)^2 >= 1.
 
-    Each step of the local search adds +-1 to two entries. `_violated` describes ``matrix``. The
-    result is None if no vector is found.
+    The sum of b is odd. Each step of the local search adds +-1 to two entries. `_violated`
+    describes ``matrix``. The result is None if no vector is found.
     """
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)
@@ -331,9 +334,8 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64
     while np.abs(vector).sum() < largest:
         best, step = -_TOLERANCE, None
         for a, b in product((-1, 1), repeat=2):
-            # Only a few entries are tried as the first entry of a pair, because trying all pairs
-            # would take much longer. The best pairs contain an entry whose change alone decreases
-            # the value quickly.
+            # Trying all pairs of entries would take much longer. The best pairs contain an entry
+            # whose change alone decreases the value quickly, so the first entry is one of these.
             first = np.argsort(a * gradient)[:_STEEPEST]
             change = 2 * (a * gradient[first, None] + b * gradient + 1 + a * b * matrix[first])
             change[np.arange(len(first)), first] = np.inf
@@ -358,13 +360,14 @@ class BisectionWidth(FormulaProblem):
     question = "smallest number of links between two halves of the nodes"
     variables = "node v is in half 1; link e is cut"
     constraints = (
-        "a link between the halves is cut; at most the target of the links are cut; the halves "
-        "differ by at most one node. Cutting planes bound the average of y_u y_v over all images "
-        "of a pair of nodes (`starcast.records.cut_bounds`)"
+        "every link between the halves is cut; at most as many links as the target are cut; the "
+        "numbers of nodes of the halves differ by at most one. Cutting planes bound the average of "
+        "y_u y_v over all images of a pair of nodes (`starcast.records.cut_bounds`)"
     )
     symmetry = (
-        "the identity is in half 0, which loses nothing, because the halves can be exchanged. "
-        "Cutting planes average over all automorphisms, which loses nothing for a lower bound"
+        "without loss of generality, the identity is in half 0, because the halves can be "
+        "exchanged. Cutting planes are averaged over all automorphisms; this does not weaken the "
+        "lower bound"
     )
     refuted = "no halves with at most {target} links between them"
     least_nodes = 3
@@ -416,14 +419,14 @@ class BisectionWidth(FormulaProblem):
         graph = self.topology
         # On some topologies the number of links between halves always has the same parity. A target
         # of the other parity is then replaced by the next smaller number of the right parity. So
-        # the formula of a proof can be derived from the bound in the record alone.
+        # the record's bound alone determines the formula that its proof refutes.
         rounded = round_cut(graph, target)
         most = rounded if rounded == target else rounded - 2
         formula = Formula()
         side = formula.new(graph.nodes)
         links = link_list(graph)
         is_cut = formula.new(len(links)).tolist()
-        # Fixing the identity in half 0 loses no solution, because the halves can be swapped.
+        # The identity can be fixed in half 0, because swapping the halves gives another solution.
         formula.add(-int(side[0]))
         for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
             formula.add(-int(side[a]), int(side[b]), literal)

@@ -32,8 +32,8 @@ _SEARCHED = (3, 4, 5, 6)
 _BYTES_PER_NODE = 55
 #: Number of steps per part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
-#: Minimum number of parts before the local search starts again with another broadcast, and the
-#: number of uninformed nodes for which one more part is added.
+#: Number of parts after which the local search starts again with another tree: `_LEAST_PARTS`, plus
+#: one part per `_NODES_PER_PART` nodes that the initial tree does not inform.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
 #: Maximum clique size for `clique_bound`. At this size the computation takes a second; at twice the
 #: size it takes minutes, and such large cliques hardly restrict a broadcast.
@@ -41,7 +41,9 @@ _MAX_CLIQUE = 20
 
 
 def counting_bound(nodes: int, degree: int) -> int:
-    """Return a lower bound on the rounds of a broadcast to ``nodes`` nodes of degree ``degree``.
+    """Return a lower bound on the rounds of a one-port broadcast on ``nodes`` nodes.
+
+    Every node has the degree ``degree``.
 
     The root informs at most ``degree`` nodes, and every other node at most ``degree - 1``, since
     the neighbour that informed it has the message already. At best, the root sends in each of the
@@ -61,10 +63,10 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 
 def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[dict[str, int]]:
-    """Return bounds on the number of rounds of a one-port broadcast for S_3, S_4, and so on.
+    """Return bounds on the number of rounds of a one-port broadcast on S_3, S_4, and so on.
 
-    If no broadcast on S_n is known, the upper bound for S_n is the upper bound for S_(n-1) plus
-    1 + ceil(log2(n-1)).
+    The upper bound is the number of rounds of the best known broadcast. If no broadcast on S_n is
+    known, it is the upper bound for S_(n-1) plus 1 + ceil(log2(n-1)).
 
     Args:
         most: the largest n.
@@ -183,7 +185,7 @@ def _send(free: tuple[int, ...], senders: int) -> list[int]:
 
 
 class OnePortBroadcast(FormulaProblem):
-    """The problem of finding a broadcast with the fewest rounds.
+    """The problem of finding a one-port broadcast with the fewest rounds.
 
     A node sends to at most one neighbour per round.
     """
@@ -196,7 +198,7 @@ class OnePortBroadcast(FormulaProblem):
         "round; a node becomes informed only if a neighbour sends to it; after the last round all "
         "nodes are informed"
     )
-    symmetry = "translations: the root is fixed as the identity, which loses nothing"
+    symmetry = "translations: without loss of generality, the root is the identity"
     refuted = "no one-port broadcast in {target} rounds"
     least_nodes = 2
 
@@ -295,7 +297,7 @@ class OnePortBroadcast(FormulaProblem):
 
     @contextmanager
     def _exchanges(self, budget: Budget) -> Iterator[Any]:
-        """Import and yield the local search module, which needs numba; report its compilation.
+        """Import and yield the local search module, and report the progress of its compilation.
 
         Raises:
             LimitError: the search does not fit into the memory limit.
@@ -310,14 +312,14 @@ class OnePortBroadcast(FormulaProblem):
     def _search_trees(self, target: int, budget: Budget) -> Decision:
         """Search for a broadcast with at most ``target`` rounds.
 
-        Each start builds a tree from maximum matchings that are partly random. Then the last rounds
-        of the tree are changed until all nodes are informed, or the next start begins.
+        Each attempt builds a tree from maximum matchings that are partly random, and then changes
+        the last rounds of the tree. After a limited number of steps, the next attempt begins.
         """
         rng = np.random.default_rng(budget.seed)
         with self._exchanges(budget) as search:
             table = self._table()
             # The best number of rounds to change depends on the topology. All numbers are tried in
-            # turn, which costs little, because the first tree of a search is built quickly.
+            # turn, which costs little, because each new initial tree is built quickly.
             for searched in cycle(_SEARCHED):
                 tree = search.matched_tree(table, target, searched, rng)
                 for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):

@@ -101,8 +101,8 @@ class Formula:
             return
         # count[i, j] means that more than j of the first i + 1 literals are true.
         count = self.new(len(numbers), bound)
-        # The sequential counter (Sinz 2005) needs additional variables, but it lets unit
-        # propagation find every contradiction.
+        # This encoding, the sequential counter (Sinz 2005), needs additional variables. But with
+        # it, unit propagation finds every contradiction.
         for i, literal in enumerate(numbers):
             self.add(-literal, int(count[i, 0]))
             if i == 0:
@@ -227,7 +227,8 @@ class Budget:
 class Solved(NamedTuple):
     """The result of a solver; its status is ``open`` if the solver found no answer in time.
 
-    The values are None unless the status is ``satisfiable``; ``values[v]`` belongs to variable v.
+    If the status is ``satisfiable``, ``values[v]`` is the value of variable v in a solution.
+    Otherwise the values are None.
     """
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
@@ -348,7 +349,7 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            # The first process also starts the server, which then inherits the blocked signals.
+            # Starting the first process also starts the server, which inherits the blocked signals.
             start_blocked(process)
             sending.close()
             running[receiving] = process
@@ -389,7 +390,7 @@ def _serve(
             connection.send(error)
 
 
-#: The input of a solver, as the number of variables, the clauses, and the time limit in seconds.
+#: The input of a solver: the number of variables, the clauses, and the time limit in seconds.
 _Work = tuple[int, list[list[int]], float]
 
 
@@ -456,8 +457,9 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL numbers the clauses that it reads and the clauses that it derives in one sequence.
-    So the formula's clauses have, in order, the ids that no line of the proof adds.
+    CaDiCaL numbers the clauses that it reads and the clauses that it derives in one sequence. The
+    ids of derived clauses are in the proof; all other ids belong, in order, to the formula's
+    clauses.
 
     Args:
         raw: the file that CaDiCaL wrote.

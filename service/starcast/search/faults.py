@@ -1,10 +1,10 @@
-"""The largest diameter of a topology after at most degree - 1 node faults.
+"""Search for the largest diameter of a topology after at most degree - 1 node faults.
 
 The problem is not defined on the few topologies that degree - 1 faults can disconnect.
 
 Faults make two nodes distant if every short path between them contains a fault as an inner node.
 The search proposes a set of faults, finds short paths that avoid it, requires a fault on each of
-these paths, and repeats. When no set of faults meets all requirements, the paths form a small
+these paths, and repeats. When no set of faults meets all requirements, they form a small
 unsatisfiable formula, for which a solver can write a proof.
 """
 
@@ -37,10 +37,10 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula that states that faults can interrupt all given paths to some target.
+    """Return a formula for faults that interrupt all given paths to at least one target.
 
-    At most degree - 1 nodes are faulty. The targets are the nodes that `targets` returns. A path
-    is interrupted if one of its inner nodes is faulty.
+    The targets are the nodes that `targets` returns. A path is interrupted if one of its inner
+    nodes is faulty. At most degree - 1 nodes are faulty.
 
     Args:
         graph: the topology.
@@ -105,8 +105,9 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
     """Search for faults that make the node ``end`` distant from rank 0.
 
     Returns:
-        The faults, or None if no set of faults suffices; and the short paths to ``end`` on which
-        faults were required. If the faults are None, no set of faults interrupts all these paths.
+        Two values: the faults, or None if no set of faults suffices; and the short paths to ``end``
+        that the search found. If the faults are None, no allowed set of faults interrupts all of
+        these paths.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
@@ -125,7 +126,8 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
             short = _disjoint_short_paths(work.table, faults, end, work.distance)
             if not short:
                 return sorted(faults), paths
-            # Adding several paths at once excludes more sets of faults per run of the solver.
+            # Several paths are added at once, so that each run of the solver excludes more sets of
+            # faults.
             for path in short:
                 solver.add_clause([is_faulty[node] for node in path[1:-1]])
             paths += short
@@ -179,11 +181,15 @@ class FaultDiameter(SearchProblem):
 
     name = "fault-diameter"
     question = "largest diameter after degree - 1 node faults"
-    variables = "node v is faulty; the faults make node t distant from the identity"
-    constraints = "at most degree - 1 nodes are faulty; every short path to t has a faulty node"
+    variables = "node v is faulty; t is the node that the faults make distant from the identity"
+    constraints = (
+        "at most degree - 1 nodes are faulty; every path from the identity to t that is shorter "
+        "than the target has a faulty inner node"
+    )
     symmetry = (
-        "translations and the automorphisms that fix the identity: they map every pair of nodes, "
-        "with its faults, to the identity and one chosen node of an orbit, which loses nothing"
+        "translations and the automorphisms that fix the identity map every pair of distant nodes, "
+        "with the faults, to the identity and one chosen node of each orbit. So without loss of "
+        "generality, t is one of these chosen nodes"
     )
     refuted = "no faults that make the diameter {target}"
     least_nodes = 4
@@ -237,7 +243,8 @@ class FaultDiameter(SearchProblem):
         graph = self.topology
         require_fit(self.literals(target), budget.memory, f"faults on {graph.spec}")
         subject = f"faults that make the diameter of {graph.spec} {target}"
-        # Distant nodes come first, because they are more likely to become the most distant.
+        # Nodes far from rank 0 are tried first, because faults are more likely to give them the
+        # required distance.
         from_root = graph.distances(0)
         ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
         work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)

@@ -1,6 +1,6 @@
 """Searches for spanning trees, and proofs that better trees do not exist.
 
-**Trees of minimum height and bounded congestion** have a common root; their number is the degree.
+**Trees of minimum height and bounded congestion** have a common root; there is one tree per port.
 With congestion 1 the trees are arc-disjoint: they enter every other node over different links, and
 each link of the root belongs to a different tree.
 
@@ -65,7 +65,7 @@ def _add_node(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add the clauses for one node of a tree: the node has exactly one parent, closer to the root.
+    """Add the clauses for one node of a tree: exactly one parent, which is closer to the root.
 
     Args:
         formula: the formula, to which the clauses are added.
@@ -109,8 +109,8 @@ _CONSTRAINTS = (
     "of the trees use the same directed link"
 )
 _SYMMETRY = (
-    "translations: the root is fixed as the identity{}; this loses nothing. A second formula "
-    "admits only trees that the rotation of the links of the root maps to each other; it can find "
+    "translations: without loss of generality, the root is the identity{}. A second formula "
+    "admits only trees that the rotation of the root's links maps to each other; its solutions are "
     "witnesses, but its refutation proves nothing"
 )
 
@@ -124,7 +124,7 @@ class EdgeDisjointTrees(FormulaProblem):
         "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
     )
     constraints = _CONSTRAINTS.format(1)
-    symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
+    symmetry = _SYMMETRY.format(", and each tree is assigned one link of the root")
     refuted = "no arc-disjoint spanning trees of height {target}"
     least_nodes = 4
 
@@ -159,7 +159,7 @@ class EdgeDisjointTrees(FormulaProblem):
         if fitting:
             return {"parent_port": min(fitting, key=lambda each: each.height).parent_port}
         # By Edmonds' theorem, arc-disjoint trees exist, but their height is unknown. So the search
-        # begins with a generous height limit, and doubles it as long as no trees exist.
+        # begins with a generous height limit, and doubles it as long as no trees satisfy the limit.
         height = min(graph.diameter + 6, graph.nodes - 1)
         outcome = self.solve(height, budget)
         while outcome.result == "none" and height < graph.nodes - 1:
@@ -241,7 +241,7 @@ class EdgeDisjointTrees(FormulaProblem):
         port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
         trees = [chosen]
         for _ in range(degree - 1):
-            # The rotation maps each (node, port) pair in a tree to a pair in the next tree.
+            # The next tree contains the image of each (node, port) pair under the rotation.
             turned = np.empty_like(chosen)
             turned[images[:, None], port_image] = trees[-1]
             trees.append(turned)
@@ -260,7 +260,7 @@ class EdgeDisjointTrees(FormulaProblem):
 class CongestionTrees(EdgeDisjointTrees):
     """The problem of finding spanning trees of minimum height and bounded congestion.
 
-    The number of trees is the degree.
+    There is one tree per port.
     """
 
     name = "congestion-trees"
@@ -313,10 +313,10 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients of a topology by powers of random automorphisms, the smallest first.
+    """Return quotients of a topology by powers of random automorphisms, in ascending order of size.
 
-    The last quotient in the list is the topology itself, without merged nodes. It is the only one
-    if the topology has more than `_MAX_NODES` nodes.
+    The last quotient in the list is the topology itself, without merged nodes. If the topology has
+    more than `_MAX_NODES` nodes, the list has no other quotient.
 
     Args:
         graph: the topology.
@@ -333,8 +333,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
-            # One quotient per order of the automorphism is enough, because all quotients for this
-            # order have the same size.
+            # One quotient per order of the automorphism is enough, because the order determines the
+            # size of the quotient.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
@@ -419,12 +419,13 @@ def _spanning_links(
 def _oriented(table: list[list[int]], labels: list[int], a: int, b: int) -> dict[int, int]:
     """Assign each node of two classes, a and b, a neighbour in the other class.
 
-    No link is used by two nodes.
+    The links between the nodes and their assigned neighbours are all different.
 
     In each connected component of the links between a and b, a spanning tree is chosen, and each
-    node is assigned its parent. The root of the spanning tree needs a link too. So one link outside
-    the spanning tree is used, and each node on the tree path from that link to the root is assigned
-    its child instead of its parent.
+    node is assigned its parent. The root of the spanning tree has no parent. So a link outside the
+    tree is chosen, and the assignments on the tree path from one end of this link to the root are
+    reversed: this end is assigned the other end, and all other nodes on the path are assigned their
+    child on the path.
     """
     other = {a: b, b: a}
     target: dict[int, int] = {}
@@ -471,14 +472,14 @@ class IndependentTrees(SearchProblem):
 
     name = "independent-trees"
     question = "largest number of completely independent spanning trees"
-    variables = "the class of node v (Araki 2014: a tree for each class)"
+    variables = "the class of node v (by Araki 2014, each class gives a tree)"
     constraints = (
         "each class is connected; no connected component of the links between two classes is a tree"
     )
     symmetry = (
         "first, partitions whose classes an automorphism permutes cyclically, beginning with the "
-        "automorphisms of the largest order; then, partitions without a symmetry. The search only "
-        "finds witnesses"
+        "automorphisms of the largest order; then, arbitrary partitions. The search finds "
+        "witnesses, but proves no bounds"
     )
     refuted = "no {target} completely independent spanning trees"
     least_nodes = 3
@@ -506,8 +507,8 @@ class IndependentTrees(SearchProblem):
         neighbours = graph.table().T.astype(np.int64)
         work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
         candidates = quotients(graph, target, chance)
-        # Trying small quotients is fast, so all smaller quotients are tried again before each
-        # larger quotient.
+        # Trying small quotients is fast, so before each larger quotient all smaller ones are tried
+        # again.
         for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
             defects = 0
             for _ in range(_REPEATS):

@@ -21,11 +21,11 @@ from starcast.topologies import Topology
 
 #: The lengths of the closed walks along which links are exchanged.
 _LENGTHS = (4, 6, 8)
-#: Probability of keeping an exchange that adds a cycle, while many cycles are left.
+#: Probability of keeping an exchange that adds a cycle, as long as many cycles are left.
 _NOISE = 0.002
 #: Mean cycle length up to which every exchange that does not change the number of cycles is kept.
-#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So for
-#: longer cycles, it is kept with a probability that decreases with the length.
+#: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So if the
+#: mean length is larger, the exchange is kept with a probability that decreases with the length.
 _CHEAP = 800
 #: Limits for quotients: the maximum number of nodes, and the number of translations to try.
 _MAX_NODES = 50_000
@@ -54,7 +54,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Renumber the factor's cycles through the given nodes, and all nodes on these cycles."""
+        """Renumber the cycles through the given nodes, including the places of their nodes."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:
@@ -91,7 +91,7 @@ class _Factor:
         return _count_closed(partner, linked) - len(by_cycle)
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
-        """Remove and add links of this factor, and renumber the cycles that change."""
+        """Remove links from this factor, add others, and renumber the cycles that change."""
         touched = {self.cycle[a] for a, _ in removed}
         for links, operation in ((removed, list.remove), (added, list.append)):
             for a, b in links:
@@ -104,7 +104,7 @@ class _Factor:
 
 
 def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
-    """Yield the nodes on a 2-factor's cycle through ``start``, in one of its two directions."""
+    """Yield the nodes on a 2-factor's cycle from ``start``, in one of its two directions."""
     before, node = -1, start
     while True:
         yield node
@@ -151,8 +151,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     """Return the class of each node in the quotient by a translation T of large odd order.
 
     Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
-    there is a link between their nodes. Several translations are tried. T has the largest odd order
-    among those for which the quotient has no loops or double links.
+    there is a link between their nodes. Several translations are tried. Among those whose quotient
+    has no loops or double links, T has the largest odd order.
 
     A walk that starts at a node v and follows a Hamiltonian cycle of the quotient once ends at
     T^i(v) for some i. If i and the order of T are coprime, the cycle lifts to a single Hamiltonian
@@ -160,7 +160,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 
     Even orders are not tried, because some of them cannot succeed. Let T swap the two sides of a
     bipartite topology, and let the number of classes be even. Then the walk has even length and
-    ends on the side where it starts, so i is even. So 2 divides both i and the order.
+    ends on the side where it starts, so i is even. The order is even too, so the two numbers are
+    not coprime.
 
     Returns:
         int64 ``[nodes]``. The result is None if no such translation is found, if translations
@@ -243,13 +244,13 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try random exchanges between factors; keep those that join cycles, and a few others."""
+    """Try 100 random exchanges between factors; keep those that join cycles, and a few others."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
-        # The links of a closed walk alternate between both factors. So an exchange keeps the number
-        # of links of each node in each factor.
+        # The links of a closed walk alternate between the two factors. So an exchange does not
+        # change the number of links that a node has in each factor.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue
@@ -286,9 +287,9 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _as_witness(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    """Return a decision whose witness consists of Hamiltonian cycles, which are given as 2-factors.
+    """Return a decision whose witness consists of the Hamiltonian cycles in ``factors``.
 
-    The array of the witness contains the ports along each cycle, beginning at rank 0.
+    Each factor is a single cycle. The witness contains the ports along each cycle from rank 0.
     """
     cycles = np.array([list(_follow(factor, 0)) for factor in factors])
     is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
@@ -301,12 +302,13 @@ class HamiltonianDecomposition(SearchProblem):
 
     name = "hamiltonian-decomposition"
     question = "largest number of link-disjoint Hamiltonian cycles"
-    variables = "the 2-factor of each link"
+    variables = "the 2-factor that contains each link"
     constraints = "each 2-factor is a single cycle"
     symmetry = (
         "the first method admits only cycles that a translation of odd order maps to themselves, "
         "and finds them by joining cycles of the quotient; the second method uses no symmetry. "
-        "Both methods start from 2-factors made from ports, and only find witnesses"
+        "Both methods start from 2-factors made from ports; they find witnesses, but prove no "
+        "bounds"
     )
     refuted = "no {target} link-disjoint Hamiltonian cycles"
     least_nodes = 3

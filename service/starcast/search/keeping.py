@@ -38,8 +38,8 @@ def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
     shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
     if shipped is not None and shipped.digest == record.digest:
         return CheckedRecord(record, "verified")
-    # If the evidence is the answer of a second solver, generating a proof took too long during the
-    # search, so it is not tried again.
+    # The answer of a second solver means that the proof took too long during the search, so the
+    # proof is not tried again.
     is_provable = record.proof is not None and record.proof.format != "second solver"
     checked = check_record(record, budget if is_provable else None)
     if checked.verification == "verified":
@@ -63,9 +63,9 @@ def find_trusted(
     arguments: Mapping[str, int],
     budget: Budget | None = None,
 ) -> Record | None:
-    """Return the record of a problem on a topology, combined from the records in several folders.
+    """Combine the records of a problem on a topology in several folders into one record.
 
-    Only the trusted parts of the records are combined (see `trusted_part`).
+    Only the verified parts of the records are used (see `trusted_part`).
 
     Args:
         folders: the folders.
@@ -88,7 +88,8 @@ def find_trusted(
         record = find_record([folder], problem, topology, arguments)
         if record is None:
             continue
-        # The proof is regenerated only if its bound is better than the best verified bound so far.
+        # The record's proof is regenerated only if the record's bound is better than the best
+        # verified bound so far.
         is_needed = best is None or record.sign * (record.bound - best.bound) > 0
         try:
             checked = trusted_part(record, budget if is_needed else None)
@@ -118,8 +119,8 @@ def save_record(
         folder: a folder of records.
         record: the record.
         reporter: receives a message if a wrong record is replaced.
-        is_proved: whether this process generated the record's proof, for the first time or again.
-            Otherwise, a bound that only a proof supports is not used.
+        is_proved: whether this process has generated the record's proof. If not, a bound that only
+            a proof supports is replaced with the bound from theory.
 
     Returns:
         The path of the JSON file.

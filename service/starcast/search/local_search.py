@@ -24,7 +24,7 @@ _TENURE, _NOISE = 1_000, 1.5
 #: If the cheapest place for a node costs at least this much, the search also tries to inform a
 #: neighbour of the node earlier.
 _DEAR = 2.0
-#: Number of steps without improvement after which all nodes near uninformed nodes are freed.
+#: Minimum number of steps without improvement before all nodes near uninformed nodes are freed.
 _PATIENCE = 10_000
 #: The range of the noise that is added to a receiver's weight in a matching.
 _MATCHING_NOISE = 0.5
@@ -144,8 +144,8 @@ def match_rounds(
                 count += 1
         if count == 0:
             return
-        # A matched receiver stays matched when others are added, so receivers are added in
-        # descending order of weight.
+        # A matched receiver stays matched when others are added, so receivers with large weights
+        # are added first.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
             _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
@@ -165,7 +165,7 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Match one more receiver with a sender, by an augmenting path, if there is such a path.
+    """Match ``receiver`` with a sender by an augmenting path, if there is such a path.
 
     The path is found by breadth-first search. ``table`` contains the neighbours. Only nodes that
     were informed in earlier rounds can send; for all other nodes, ``informer`` is -1. The arrays
@@ -226,8 +226,8 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
             _move(tree, node, informer, slot)
         if counts[0] < counts[1]:
             counts[1], counts[2] = counts[0], 0
-        # The limit grows with the minimum number of missing nodes, because slow progress is normal
-        # far from the goal.
+        # The limit on steps without improvement grows with the best number of missing nodes,
+        # because slow progress is normal far from the goal.
         if counts[2] > _PATIENCE + 10 * counts[1]:
             _free_near(tree)
             counts[1], counts[2] = counts[0], 0
@@ -289,14 +289,14 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour earlier, if the neighbour can then inform the node at a lower cost.
+    """Inform a neighbour of ``node`` earlier, if it can then inform ``node`` at a lower cost.
 
     Args:
         tree: the tree.
         node: an uninformed node.
-        informer: the neighbour that informs the node in the cheapest place known so far.
-        slot: the slot of the cheapest place known so far.
-        cost: the cost of the cheapest place known so far.
+        informer: the neighbour that would inform the node in its cheapest place; -1 if none.
+        slot: the slot of the cheapest place.
+        cost: the cost of the cheapest place.
         chance: source of randomness.
 
     Returns:
@@ -313,8 +313,8 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # The price of a freed node is 1, plus a surcharge if the node has moved recently. The
-        # neighbour stays informed, so only the surcharge is counted.
+        # `_price` is 1, plus a surcharge if the node has moved recently. The neighbour moves but
+        # stays informed, so only its surcharge is counted.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found
@@ -395,7 +395,8 @@ def anneal(
         labels: the class of each node, from 0; modified in place.
         classes: the number of classes.
         steps: the maximum number of steps.
-        temperature: approximate number of defects that a step may add per node of a bundle.
+        temperature: the number of additional defects per node of a bundle at which a step is
+            accepted with probability 1/e.
         chance: the random number generator.
 
     Returns:
@@ -409,8 +410,8 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
-    # Each step counts all defects again, which is fast enough, because useful quotients have only
-    # hundreds of nodes.
+    # Each step counts all defects of the partition again. This is fast enough, because useful
+    # quotients have only hundreds of nodes.
     for _ in range(steps):
         if defects == 0:
             break
@@ -447,9 +448,10 @@ def count_defects(
     parent: NDArray[np.int64],
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Count the defects of a partition: extra components of its classes, and acyclic cuts.
+    """Count the defects of a partition: surplus components of its classes, and acyclic cuts.
 
-    A cut is a connected component of the graph formed by the links between two classes.
+    A class should be connected, so every further connected component is surplus. A cut is a
+    connected component of the graph formed by the links between two classes.
 
     ``parent`` and ``has_cycle`` are work arrays for union-find. The index ``node * classes + c``
     stands for ``node`` in the graph of the links between the node's own class and class c.

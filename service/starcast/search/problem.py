@@ -61,13 +61,13 @@ OPEN = Decision("open")
 
 @dataclass(frozen=True)
 class Method:
-    """A method that searches for an object with a target value.
+    """A method of searching for an object whose value is at least as good as a target.
 
     Attributes:
         name: a short description for records.
         run: the function that searches, called with the target and the budget.
-        share: the share of the remaining time that this method may use. The last method may use all
-            of the remaining time.
+        share: the share of the remaining time that this method may use. The last of a problem's
+            methods may use all of the remaining time.
         solves_formulas: whether the method uses the SAT solver `Budget.engine`.
     """
 
@@ -96,7 +96,7 @@ def find_problem(name: str) -> type["SearchProblem"]:
 
 
 class SearchProblem(ABC):
-    """Base class of optimization problems; an instance is the problem on one topology.
+    """Base class of search problems; an instance represents a problem on one topology.
 
     Subclasses that define ``name`` are listed in `PROBLEMS`.
 
@@ -137,7 +137,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return the witness of an object that is quick to find, for the search to improve."""
+        """Return the witness of a first object, found quickly, which the search then improves."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -208,9 +208,9 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem with a formula that is satisfiable if and only if an object reaches a target.
+    """A problem in which, for each target, a formula states that an object reaches the target.
 
-    A solver finds a solution, which describes an object, or refutes the formula.
+    A solver finds a solution, which describes such an object, or refutes the formula.
     """
 
     @abstractmethod

@@ -120,7 +120,9 @@ def refute(
 
 
 def check_drat(formula: Formula, proof: str) -> str:
-    """Check a DRAT proof, as most SAT solvers write it; return the checker's name and version.
+    """Check a DRAT proof with dratify, and return the checker's name and version.
+
+    Most SAT solvers write proofs in this format.
 
     Raises:
         UnavailableError: dratify is not installed.
@@ -279,7 +281,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
 
     Args:
         record: a record with a proof.
-        memory: the memory limit of a solver in MB, into which the formula has to fit.
+        memory: the memory limit of a solver in MB; the solver must be able to load the formula.
 
     Raises:
         RejectedError: the record has no proof, its bound needs no proof, or its proof belongs to
@@ -334,7 +336,7 @@ def prove_again(
     """
     limits = budget or Budget()
     formula = formula_of(record, limits.memory)
-    # The time limit applies to the proof only: writing a formula takes seconds at most.
+    # The time limit applies only to the proof, because building the formula takes seconds at most.
     return refute(formula, limits, f"proof of {record.id}", out)
 
 
@@ -398,7 +400,7 @@ class CheckedRecord(NamedTuple):
 
 
 def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check a record's witness against the definition of the problem, and check the bound.
+    """Check a record's witness by the definition of the problem, and check the record's bound.
 
     Args:
         record: the record.
@@ -481,9 +483,9 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
     """Return an error if some of the checked records are not verified, otherwise None.
 
     Returns:
-        If records are wrong, a RejectedError with their number and the reason for the first of
-        them. Otherwise, if bounds are not verified, an UncheckedError with their number and the
-        first of them. None if all records are verified.
+        If records are wrong, a RejectedError with their number and the reason why the first is
+        wrong. Otherwise, if bounds are not verified, an UncheckedError with their number and the
+        reason why the first is not verified. None if all records are verified.
     """
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
@@ -504,15 +506,15 @@ def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return an error if some records are not proven optimal or their bounds are not checked.
+    """Return an error if a record is not proven optimal, or if its bound is not checked.
 
     Args:
         records: the records after the search.
         seconds: the time limit of the search for each record.
 
     Returns:
-        A LimitError if the value and bound of a record differ, an UncheckedError if only a second
-        solver supports a bound, otherwise None.
+        A LimitError if the value and the bound of a record differ. Otherwise, an UncheckedError if
+        only a second solver supports a bound. None if all records are optimal and checked.
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled

@@ -60,7 +60,7 @@ def search(
         topology: a `Topology` or its spec.
         budget: the limits on time and memory (default: 60 seconds, one process).
         known: the record to start from. The result's value is never worse than the known value; the
-            result's bound is worse only if the known record's proof cannot be regenerated.
+            result's bound is worse only if the known bound cannot be verified.
         keep: receives each improved record, so that an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
@@ -101,7 +101,7 @@ def _search_from(
     budget: Budget,
     keep: Callable[[Record], None],
 ) -> Record:
-    """Run a search like `search`, but from a known record that has already been checked."""
+    """Run a search like `search`, but do not check the known record, which is already checked."""
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, values)
@@ -133,7 +133,8 @@ class _Search:
         """Run the search, and return the best record."""
         record = self._first(known)
         self._report(record)
-        # The search aims at the bound first: if no object reaches the bound, the bound improves.
+        # The search first looks for an object that reaches the bound. If the search proves that no
+        # object reaches it, the bound improves.
         for aims_at_bound in (True, False):
             while not record.optimal and self._budget.left > 0:
                 before = record
@@ -142,7 +143,7 @@ class _Search:
                 record = self._look_for(record, target, 1.0 if is_last else _BEST_FIRST)
                 if (record.value, record.bound) == (before.value, before.bound):
                     break
-        # The record is stored even if no attempt had a result, because it lists all attempts.
+        # The record is stored even if nothing improved, because it lists the attempts.
         if not record.optimal:
             self._keep(record)
         return record
@@ -219,7 +220,7 @@ class _Search:
         """Return the search methods for a target.
 
         If the target's formula is too large, only methods that need no formula are returned. If all
-        methods need the formula, all of them are returned, and each will raise an error.
+        methods need the formula, all are returned, and the first will raise an error when it runs.
         """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
@@ -318,8 +319,8 @@ class SearchTask:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
 
 
-#: A function that returns the best known record for a search, already checked, or None; for example
-#: based on `starcast.search.keeping.find_trusted`.
+#: A function that returns the best known record for a search, already checked; None if no record is
+#: known. Such a function can use `starcast.search.keeping.find_trusted`.
 FindKnown = Callable[[SearchTask], Record | None]
 
 
@@ -363,7 +364,7 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Run searches; yield each finished search with the best record so far for its subject.
+    """Run searches; yield each finished search, and the best record so far for its subject.
 
     The subject of a search consists of its problem, topology and arguments.
 
@@ -467,7 +468,7 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
             or proof is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
-    # Many shards may state the same bound. Their records are grouped, so that the proof of this
+    # Records of many shards may have the same bound. They are grouped, so that the proof of this
     # bound is regenerated only once.
     groups: dict[object, list[Record]] = {}
     for number, values in enumerate(results):
@@ -484,7 +485,7 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 def _merge_checked(found: Sequence[tuple[int, CheckedRecord]]) -> CheckedRecord:
     """Combine checked records with the same id.
 
-    The first value of each pair is the bound that the record's file states.
+    Each pair contains a record's bound before the check, and the checked record.
     """
     best = combine_records(checked.record for _, checked in found)
     # A bound that is not verified matters only if it is better than the verified bounds.

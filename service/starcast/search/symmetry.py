@@ -37,9 +37,9 @@ def fixing_root(graph: Topology) -> list[NodeImages]:
 
 
 def rotation(graph: Topology) -> NodeImages | None:
-    """Return an automorphism that permutes the links of rank 0 in a single cycle.
+    """Return an automorphism that fixes rank 0 and permutes the links of rank 0 in a single cycle.
 
-    The automorphism fixes rank 0. The result is None for families without a known rotation.
+    The result is None for families other than star graphs and hypercubes.
     """
     if graph.family == "star":
         order = [0, *range(2, graph.n), 1]
@@ -50,11 +50,11 @@ def rotation(graph: Topology) -> NodeImages | None:
 
 
 def translation_order(images: NodeImages) -> int:
-    """Return the order of a translation.
+    """Return the order of a translation that keeps ports (see `Topology.translation_keeps_ports`).
 
-    The order is the smallest positive number of applications that map every node to itself. A
-    translation moves either no node or all nodes. All its cycles have the same length, so following
-    the cycle of rank 0 suffices.
+    The order is the smallest positive number of applications that together map every node to
+    itself. All cycles of such a translation have the same length, so following the cycle of rank 0
+    suffices.
     """
     order, image = 1, int(images[0])
     while image:

@@ -1,8 +1,8 @@
 """Atomic writes: a file or folder gets its name only when it is complete.
 
 Data is written under a hidden temporary name in the same folder. A file is then flushed to disk.
-Finally, the temporary file or folder is renamed. If the process is killed (kill -9) before that,
-the temporary file or folder remains. Its name begins with `PREFIX`; users may delete it.
+Finally, the temporary file or folder is renamed. If the process is killed (kill -9) before the
+renaming, the temporary file or folder remains. Its name begins with `PREFIX`; users may delete it.
 """
 
 import fcntl

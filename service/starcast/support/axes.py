@@ -45,7 +45,8 @@ _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
-#: Words that are not read as labels. A node with such a label is written with its step, `none@1`.
+#: Words that are not read as labels. A fault of a node with such a label is written with its first
+#: step, as in `none@1`.
 RESERVED = {NONE, *_KINDS}
 #: Hint that explains how to write faults.
 _FAULTS_HINT = "write none, '2 nodes', '1 link', or nodes and links such as '21345 12345-21345@3'"
@@ -82,7 +83,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["an integer", *words])
-    # For a number with so many digits, `read_number` would report invalid syntax.
+    # `read_number` would report invalid syntax for a number with too many digits.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="use at most 10^30")
     try:

@@ -34,8 +34,8 @@ ValueReader = Callable[[Integers, slice], Integers]
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
     """Return a function that looks up array values at the neighbours of a chunk of nodes.
 
-    The function takes an array over all nodes and a chunk, which is a slice of ranks. It remembers
-    the neighbours of the last chunk, because callers read several arrays per chunk.
+    The returned function takes an array over all nodes and a chunk, which is a slice of ranks. It
+    remembers the neighbours of the last chunk, because callers read several arrays per chunk.
 
     Args:
         neighbour_ranks: a function that takes a chunk and returns the ranks of its nodes'
@@ -100,7 +100,7 @@ class Topology(Displayable, ABC):
     def endpoints(self) -> int:
         """The number of endpoints, which send and receive messages of their own.
 
-        Endpoints have the ranks 0..endpoints-1. The other nodes are switches, which only forward.
+        Endpoints have the ranks 0..endpoints-1. All other nodes are switches, which only forward.
         """
         return self.nodes
 
@@ -111,7 +111,7 @@ class Topology(Displayable, ABC):
 
     @property
     def port_count(self) -> int:
-        """The number of ports, which may exceed the degree in a topology without translations."""
+        """The number of ports; in topologies without translations, it can exceed the degree."""
         return len(self.ports)
 
     @property
@@ -175,8 +175,8 @@ class Topology(Displayable, ABC):
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at distance 0, 1, .., diameter from a node.
 
-        The numbers are the same for every node. In topologies without translations, return the
-        number of ordered pairs of endpoints at each distance instead.
+        The numbers are the same for every node. In topologies without translations, the numbers of
+        ordered pairs of endpoints are returned instead.
         """
 
     def distance_sum_from(self, root: int) -> int:
@@ -206,8 +206,8 @@ class Topology(Displayable, ABC):
     def _centre(self) -> int | None:
         """The rank of the centre, or None if finding it needs too many searches.
 
-        A search from one node bounds the eccentricities (maximum distances) of all others (Takes &
-        Kosters 2013).
+        A breadth-first search from one node gives lower bounds on the eccentricities (maximum
+        distances) of all other nodes (Takes & Kosters 2013).
         """
         if self.has_translations:
             return 0
@@ -222,7 +222,8 @@ class Topology(Displayable, ABC):
             )
             if not len(candidates):
                 return best
-            # A search from the node furthest from the last candidate usually raises many bounds.
+            # A search from the node furthest from the last candidate usually raises many lower
+            # bounds.
             node = furthest if is_open[furthest] else int(candidates[least[candidates].argmin()])
             distances = self.distances(node)[: self.endpoints].astype(np.int32)
             largest = int(distances.max())
@@ -507,8 +508,8 @@ def describe_topology(topology: Topology) -> dict[str, Any]:
     """Return the properties of a topology by name, as plain Python values.
 
     All outputs that show a topology select from these properties. If a network is too large to
-    compute its diameter, or the distances of all pairs of nodes, the properties that need them are
-    None.
+    compute its diameter, the diameter is None. If it is too large to compute the distances of all
+    pairs of nodes, the properties that need these distances are None.
     """
     profile: list[int] | None = None
     mean: Fraction | None = None
@@ -565,7 +566,7 @@ def degree_text(topology: Topology) -> str:
 
 
 def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if the two are not linked."""
+    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if they are not linked."""
     return find_ports(topology, np.arange(topology.nodes), parents)
 
 

@@ -25,8 +25,8 @@ from starcast.topologies.permutations import Perms, Ranks
 
 # Number of blocks computed together: their temporary arrays fit into the second-level cache.
 CHUNK = 64
-# Maximum number of patterns per block. The 6! = 720 values of a block of S_n, and most tables, fit
-# into the first-level cache.
+# Maximum number of patterns per block. A block of S_n has at most 6! = 720 patterns; its values,
+# and most tables, fit into the first-level cache.
 _MAX_PATTERNS = 1000
 _TRIPLE = 3  # number of suffix positions that one table look-up checks for fixed points
 
@@ -58,7 +58,7 @@ def _blocks(n: int, k: int) -> _Blocks:
 
 
 def missing_symbols(rows: NDArray[np.integer], n: int) -> Perms:
-    """Return the symbols of 1..n that each row lacks, ascending, uint8 ``[count, n - length]``."""
+    """Return the symbols of 1..n that each row lacks, sorted, uint8 ``[count, n - length]``."""
     missing = np.ones((len(rows), n + 1), dtype=bool)
     missing[:, 0] = False
     np.put_along_axis(missing, rows, values=False, axis=1)
@@ -163,7 +163,7 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """For each block and each new first symbol, return the lowest rank of the resulting block.
+    """Return the lowest rank of the block that results if a block's first symbol is replaced.
 
     Returns:
         int32 ``[blocks, r]``. The first index is the block before the replacement. The second is
@@ -180,10 +180,11 @@ def _first_ranks(n: int, k: int) -> Ranks:
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[NDArray[np.intp], Ranks]:
-    """Return the two arrays of `_exchange` for every value of its argument ``smaller``.
+    """Return how crossing a port changes first symbols and patterns, for each value of ``smaller``.
 
     Returns:
-        Two arrays ``[r + 1, size]``, where r is the number of symbols that a prefix lacks.
+        Two arrays ``[r + 1, size]``, where r is the number of symbols that a prefix lacks. Row s
+        contains the result of `_exchange` for ``smaller`` = s.
     """
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     new_symbols, patterns = zip(
@@ -267,8 +268,8 @@ class Images(_Relabelling):
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
-        # In S_n, patterns and relabellings are permutations of the same symbols, so all results
-        # are in one table of compositions.
+        # In S_n, patterns and relabellings are permutations of the same symbols, so all results can
+        # be looked up in one table of compositions.
         self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -326,7 +327,7 @@ class Distances(_Relabelling):
 
 
 class StarDistances(Distances):
-    """The distances in S_n, looked up in tables that contain all permutations of the suffix."""
+    """The distance of each node of S_n from a root, looked up in tables of suffix patterns."""
 
     def __init__(self, n: int, root: Perms) -> None:
         super().__init__(n, n, root)
@@ -375,8 +376,8 @@ def _through_prefix(
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Find the cycles and paths of positions in each block's prefix, by pointer doubling.
 
-    On a path, each position is followed by the *home* of its symbol, which is the symbol's position
-    in the root.
+    A cycle or path continues from a position to the *home* of its symbol, which is the symbol's
+    position in the root.
 
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.

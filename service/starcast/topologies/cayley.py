@@ -27,7 +27,7 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits of residues in labels. If all residues are below 36, each has a single digit.
+#: The digits of residues in labels. If all residues are below 36, each is written as one digit.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
 #: The maximum number of elements of a subgroup, whose ranks are all kept in memory.
@@ -62,7 +62,7 @@ class Permutations:
         return permutations.rank(elements.astype(np.uint8))
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the product left∘right; either may be an array of elements."""
+        """Return the product left∘right; one of the factors may be an array of elements."""
         return left[..., right - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -171,7 +171,7 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the signed product left∘right; either may be an array of elements."""
+        """Return the signed product left∘right; one of the factors may be an array of elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -213,7 +213,7 @@ class SignedPermutations(Permutations):
 
 @dataclass(frozen=True)
 class Residues:
-    """The group of vectors of residues, whose moduli are called sides; the operation is addition.
+    """The group of vectors of residues under addition; the moduli of the residues are called sides.
 
     Raises:
         InputError: a side, or the product of all sides, is out of range.
@@ -248,7 +248,7 @@ class Residues:
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the sum left + right, residue by residue; either may be an array of elements."""
+        """Return the sum of two elements, or of an element and each element of an array."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
@@ -259,8 +259,8 @@ class Residues:
     def _label_format(self) -> tuple[int, int]:
         """The number base of labels, and the number of digits per residue.
 
-        If all residues are below the number of available digits and letters, each residue is one
-        character; otherwise residues are decimal numbers of equal length.
+        If all residues are below 36, each residue is a single digit or letter; otherwise residues
+        are decimal numbers of equal length.
         """
         largest = max(self.sides) - 1
         return (len(_DIGITS), 1) if largest < len(_DIGITS) else (10, len(str(largest)))
@@ -350,7 +350,7 @@ class Subgroup(Permutations):
         return np.searchsorted(self._members, self.whole.ranks(elements)).astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return the product left∘right; either may be an array of elements."""
+        """Return the product left∘right; one of the factors may be an array of elements."""
         return self.whole.product(left, right)
 
     def inverse(self, element: Elements) -> Elements:
@@ -464,7 +464,7 @@ class CayleyGraph(Topology):
         if rank == 0:
             return distances
         inverse = self.group.inverse(self.group.elements(rank)[0])
-        # Translations keep distances, so one search from the identity serves all roots.
+        # Translations keep distances, so one search from the identity suffices for all roots.
         return distances[self.translation(int(self.group.ranks(inverse[None, :])[0]))]
 
     def translation(self, root: int | str) -> Ranks:
@@ -504,7 +504,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, tuple[tuple[int, ...], ...]]:
-    """Check generators; return their group, and the generators as elements of this group.
+    """Check generators; return the group of the graph, and the generators as its elements.
 
     Raises:
         InputError: the number of generators or their length is out of range, a generator is

@@ -51,7 +51,7 @@ class Hypercube(Topology):
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """Return the neighbours across a port, which flips one bit."""
+        """Return the neighbours across a port; crossing a port flips one bit of the label."""
         bit = 1 << (self.n - self._check_port(port))
         if ranks is None:
             self._require_memory(4, "neighbours")
@@ -130,7 +130,7 @@ def _exchange(n: int, i: int, j: int) -> list[int]:
 
 @family("pancake", pattern=r"P(\d+)", source=_AK, noun="pancake graphs", sizes=range(2, 13))
 def pancake(n: int) -> Generators:
-    """Return the generators of a pancake graph, which reverse the first 2, 3, .., n symbols."""
+    """Return the generators of a pancake graph: reversals of the first 2, 3, .., n symbols."""
     return [[*range(k, 0, -1), *range(k + 1, n + 1)] for k in range(2, n + 1)]
 
 
@@ -148,7 +148,7 @@ def burnt_pancake(n: int) -> Generators:
 
 @family("bubble-sort", pattern=r"B(\d+)", source=_AK, noun="bubble-sort graphs", sizes=range(2, 13))
 def bubble_sort(n: int) -> Generators:
-    """Return the generators of a bubble-sort graph, which swap two adjacent symbols."""
+    """Return the generators of a bubble-sort graph: exchanges of two adjacent symbols."""
     return [_exchange(n, i, i + 1) for i in range(1, n)]
 
 
@@ -159,7 +159,7 @@ def bubble_sort(n: int) -> Generators:
 def bubble_sort_star(n: int) -> Generators:
     """Return the generators of a bubble-sort star graph.
 
-    Each generator swaps the first symbol with another one, or two adjacent symbols.
+    Each generator swaps the first symbol and another symbol, or two adjacent symbols.
     """
     first = [_exchange(n, 1, i) for i in range(2, n + 1)]
     return first + [_exchange(n, i, i + 1) for i in range(2, n)]
@@ -182,7 +182,7 @@ def modified_bubble_sort(n: int) -> Generators:
     noun="complete transposition graphs", sizes=range(2, 13),
 )  # fmt: skip
 def complete_transposition(n: int) -> Generators:
-    """Return the generators of a complete transposition graph, which swap any two symbols."""
+    """Return the generators of a complete transposition graph: exchanges of any two symbols."""
     return [_exchange(n, i, j) for i, j in combinations(range(1, n + 1), 2)]
 
 
@@ -208,7 +208,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Return the generators of a torus, which move by one step along a dimension."""
+    """Return the generators of a torus: single steps along each dimension, in both directions."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -253,7 +253,7 @@ def circulant(n: int, *steps: int) -> CayleyGraph:
     spelling="HX3x4 or HX3x4x5 for a HyperX network", group="residues",
 )  # fmt: skip
 def hyperx(*sides: int) -> Generators:
-    """Return the generators of a HyperX network, which move any distance along a dimension."""
+    """Return the generators of a HyperX network: steps of any length along each dimension."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)
@@ -280,7 +280,7 @@ def folded_cube(d: int) -> CayleyGraph:
     sizes=range(2, LARGEST + 1),
 )  # fmt: skip
 def augmented_cube(d: int) -> CayleyGraph:
-    """Return the hypercube with additional links, which flip the last 2, 3, .., d bits."""
+    """Return the hypercube with d-1 more links per node, which flip the last 2, 3, .., d bits."""
     last = [[0] * (d - count) + [1] * count for count in range(2, d + 1)]
     return CayleyGraph(f"AQ{d}", "augmented-cube", _flips(d) + last, Residues((2,) * d))
 

@@ -11,7 +11,7 @@ _FREE = -1
 
 
 def colour_links(nodes: int, links: Sequence[tuple[int, int]]) -> list[int]:
-    """Return a proper colouring of links, with at most one colour more than necessary.
+    """Return a proper colouring of links, with at most one colour more than the minimum.
 
     Args:
         nodes: the number of nodes.
@@ -54,7 +54,7 @@ class _Colouring:
         fan = self._find_fan(u, v)
         free, last = _lowest_bit(self.free[u]), _lowest_bit(self.free[fan[-1]])
         self._exchange(u, free, last)
-        # The exchange may have changed the colour of a link in the fan. Then only the first part of
+        # The exchange may have changed the colour of a link in the fan. Then only a first part of
         # the list is still a fan.
         end = next(
             index

@@ -84,8 +84,8 @@ class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for a further path.
 
     Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
-    from this side to the target. Initially the price is the distance. If costs are reduced by these
-    prices, no step has a negative cost, and the search visits few nodes.
+    from this side to the target. Initially the price is the distance. The search adjusts the costs
+    of steps by the prices. Then no step has a negative cost, and the search visits few nodes.
 
     Attributes:
         reached: the sides that the last search visited.
@@ -114,8 +114,8 @@ class _Flow:
     def cut(self) -> set[int]:
         """Return a minimum cut, which has one inner node of each path longer than one link.
 
-        On each path, this is the first node of which the last search did not reach both sides, or
-        the last inner node if the search reached both sides of all inner nodes.
+        On each path, the cut has the first node of which the last search did not reach both sides,
+        or the last inner node if the search reached both sides of all inner nodes.
         """
         cut = set()
         for path in self.paths():
@@ -147,8 +147,8 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
-        # Only the prices of settled sides change. All other sides cost at least as much to reach as
-        # the end, so their prices are still lower bounds.
+        # Only the prices of settled sides change. Reaching any other side costs at least as much as
+        # reaching the end, so the prices of all other sides are still lower bounds.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]

@@ -35,9 +35,8 @@ from starcast.topologies.cayley import (
 from starcast.topologies.network_building import network_of_family
 from starcast.topologies.networks import find_network, is_network_spec
 
-#: Matches the parts that a family's pattern must not contain: escapes of characters that a spec
-#: cannot contain, and characters that belong neither to a spec nor to the syntax of regular
-#: expressions.
+#: Matches what a family's pattern must not contain: escape sequences for characters that no spec
+#: contains, and characters that belong neither to specs nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
@@ -182,9 +181,9 @@ def _read_values(built: Any, spec: str) -> Any:
 
 
 def _are_links(values: Any) -> bool:
-    """Return whether all values are pairs, and thus links, not generators.
+    """Return whether all values are pairs, which means that they are links, not generators.
 
-    The list [[2, 1]] is an exception: it is the generator of a group on two symbols.
+    The list [[2, 1]] is an exception: it contains the generator of the permutations of 1 and 2.
     """
     try:
         pairs = [tuple(value) for value in values if not isinstance(value, str)]
@@ -293,7 +292,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs of a built-in family: S1, S2, .. for the spelling ``S2 to S12``."""
+    """Yield sample specs of a built-in family, such as S1, S2, .. for star graphs."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -393,7 +392,7 @@ def count_nodes(spec: str) -> int:
 
 
 def as_topology(topology_or_spec: Topology | str) -> Topology:
-    """Return a topology unchanged, or the topology of a spec.
+    """Return a given topology unchanged, or return the topology of a given spec.
 
     Raises:
         InputError: the spec is unknown, or its size is out of range.

@@ -31,7 +31,7 @@ def push_flow(
         tails: the node where each directed link begins, ``[nodes * ports]``.
         twins: the index of the opposite directed link, ``[nodes * ports]``.
         left: the remaining capacity of each directed link, ``[nodes * ports]``; modified in place.
-        supply: the flow that each node can still send, ``[nodes]``, 0 at the target; modified in
+        supply: the flow that each node can still send, ``[nodes]``; 0 at the target; modified in
             place.
         distance: set to each node's distance to the target over links with remaining capacity, or
             -1 if no such path exists; ``[nodes]``.
@@ -84,7 +84,8 @@ def push_flow(
                 else:
                     turn[node] += 1
             elif length > 0:
-                # No path continues from this node, so the link to it is skipped from now on.
+                # No path continues from this node, so its link towards the target is skipped from
+                # now on.
                 length -= 1
                 node = queue[length] // ports
                 turn[node] += 1

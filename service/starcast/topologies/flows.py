@@ -86,9 +86,9 @@ def own_network(topology: Topology) -> "FlowNetwork":
 
 
 def least_cut(topology: Topology) -> Cut:
-    """Return a minimum cut that has node 0 inside and at least one other endpoint outside.
+    """Return a minimum cut of a topology with node 0 inside and another endpoint outside.
 
-    See `FlowNetwork.find_least_cut`.
+    The topology object stores the result; see `FlowNetwork.find_least_cut`.
     """
     return keep(topology, "least cut", lambda: own_network(topology).find_least_cut())
 
@@ -96,7 +96,7 @@ def least_cut(topology: Topology) -> Cut:
 def bottleneck(topology: Topology, root: int | None) -> Cut:
     """Return the cut with the most endpoints inside per unit of outgoing capacity.
 
-    See `FlowNetwork.find_bottleneck`.
+    The topology object stores the result; see `FlowNetwork.find_bottleneck`.
 
     Args:
         topology: the topology whose links carry the flows.
@@ -112,8 +112,8 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 def level_cut(topology: Topology) -> Cut:
     """Return a cut that separates many pairs of endpoints but has a small capacity.
 
-    The nodes inside are those within some radius of a node at the maximum distance from node 0. The
-    radius maximizes the number of separated pairs of endpoints per unit of capacity.
+    The nodes inside are those within a radius of some node that is farthest from node 0. The radius
+    is chosen so that the number of separated pairs of endpoints per unit of capacity is largest.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
 
@@ -252,9 +252,9 @@ class FlowNetwork:
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
         """Return the cut with the root outside and the most endpoints inside per unit of capacity.
 
-        If every endpoint sends a message to the root, this ratio is a lower bound on the time, and
-        routes along a flow attain the bound. The same holds for messages from the root to the
-        endpoints if links have the same capacity in both directions.
+        If every endpoint sends a message to the root, this ratio is a lower bound on the time in
+        messages per unit of capacity, and routes along a flow attain the bound. The same holds for
+        messages from the root to the endpoints if links have the same capacity in both directions.
 
         The ratio is increased step by step, and each step computes one flow (Dinkelbach 1967). All
         computations are exact.

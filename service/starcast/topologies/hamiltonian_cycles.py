@@ -19,7 +19,7 @@ from starcast.topologies.base import Topology
 #: Topologies with more nodes are not searched, because the schedule of an allgather along the cycle
 #: would have too many rows.
 MAX_NODES = 10_000
-#: The maximum number of steps of a search is a constant plus a number of steps per node.
+#: The maximum number of steps of a search is `_STEPS`, plus `_STEPS_PER_NODE` for each node.
 _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
@@ -28,8 +28,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
 
     Returns:
         uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, if
-        a node has fewer than 2 neighbours, or if the search found no cycle, although a cycle may
-        exist.
+        a node has fewer than 2 neighbours, or if the search found no cycle (it can miss a cycle).
     """
     if not 3 <= topology.nodes <= MAX_NODES:
         return None

@@ -15,7 +15,8 @@ from starcast.topologies.families import MAX_LINKS, family
 
 #: The symbols in labels of de Bruijn and Kautz graphs.
 _SYMBOLS = digits + ascii_lowercase
-#: The maximum length of words. Graphs with longer words have too many links.
+#: The maximum length of labels of de Bruijn and Kautz graphs. Graphs with longer labels have too
+#: many links.
 _LONGEST = 20
 
 LabelPairs = Iterator[tuple[object, object]]
@@ -71,7 +72,7 @@ def complete_bipartite(left: int, right: int) -> LabelPairs:
     spelling="A5,2 for an arrangement graph (n,k: labels of k of the n symbols, n at most 35)",
 )  # fmt: skip
 def arrangement(n: int, k: int) -> LabelPairs:
-    """Yield the links between arrangements (k of n symbols) that differ in one position."""
+    """Yield the links between arrangements of k of n symbols that differ in one position."""
     _require(1 <= k < n, f"A{n},{k}", f"use a k from 1 to {n - 1}")
     symbols = _SYMBOLS[1 : n + 1]
     for node in permutations(symbols, k):
@@ -131,7 +132,8 @@ def kautz(degree: int, length: int) -> LabelPairs:
     _require(
         1 <= length <= _LONGEST, f"KZ{degree},{length}", f"use 1 to {_LONGEST} symbols per word"
     )
-    # Steps from a symbol to the next one exclude 0, so that adjacent symbols differ.
+    # The first step chooses the first symbol. All later steps exclude 0, so that adjacent symbols
+    # differ.
     for steps in product(range(degree + 1), *[range(1, degree + 1)] * (length - 1)):
         word = "".join(_SYMBOLS[place % (degree + 1)] for place in accumulate(steps))
         for last in _SYMBOLS[: degree + 1].replace(word[-1], ""):
@@ -212,12 +214,12 @@ def fat_tree(k: int) -> LabelPairs:
     spelling="SF5 for a Slim Fly network (q, an odd prime up to 53)", sizes=range(3, 54),
 )  # fmt: skip
 def slim_fly(q: int) -> LabelPairs:
-    """Yield the links of the McKay-Miller-Siran graph for an odd prime q.
+    """Yield the links of a Slim Fly network, the McKay-Miller-Siran graph for an odd prime q.
 
-    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Each half has a
-    set of powers of a primitive root. Within a row, two nodes are linked if their places differ,
-    modulo q, by a number in the set of their half. Across the halves, (0, x, y) is linked to
-    (1, m, c) if y = mx + c modulo q.
+    A node (s, x, y) is in half s, which is 0 or 1, in row x and in place y. Each half has its own
+    set of powers of a primitive root modulo q. Within a row, two nodes are linked if their places
+    differ, modulo q, by a number in the set of their half. Across the halves, (0, x, y) is linked
+    to (1, m, c) if y = mx + c modulo q.
     """
     is_prime = all(q % divisor for divisor in range(2, q))
     _require(is_prime, f"SF{q}", "use an odd prime q, such as 5 or 7")

@@ -24,7 +24,7 @@ def physical() -> int:
 def available() -> int:
     """Return the memory in bytes that can be allocated without swapping.
 
-    Linux reports this number. On other systems, the result is the unused memory.
+    Linux reports this number. On other systems, the function returns the unused memory.
     """
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -35,7 +35,7 @@ def available() -> int:
 
 
 def forest_bytes(nodes: int, trees: int) -> int:
-    """Return an estimate of the memory in bytes that building a forest needs."""
+    """Return an estimate of the memory, in bytes, for building a forest of ``trees`` trees."""
     return nodes * (trees + _WORKING_BYTES)
 
 

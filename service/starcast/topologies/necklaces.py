@@ -74,8 +74,8 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated instead of labels: a rank takes only one look-up, but for a label, n
-        # symbols would have to be rotated, and the result ranked.
+        # Ranks are rotated instead of labels: a rank needs only one look-up, but for a label, n
+        # symbols would have to be renamed, and the rank of the result computed.
         rotated = turn[rotated]
         # The smallest number of rotations that map a node to itself is its period, at most n-1.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces in S_n except that of the identity, by Burnside's lemma."""
+    """Return the number of necklaces in S_n, not counting the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
@@ -154,7 +154,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the displacement of every node, given the necklaces and codes of cycles.
+    """Return the displacement of every node, given the nodes' necklaces and the codes in ``cycle``.
 
     The displacement is the smallest number of rotations that map the generator of the node's
     necklace to the node. The generator is the necklace's node with the smallest code in ``cycle``

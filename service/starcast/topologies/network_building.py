@@ -31,8 +31,8 @@ from starcast.topologies.networks import (
 #: Names of the link attributes from which capacities and latencies are read; see
 #: `starcast.network`.
 _ATTRIBUTES = {"capacity": ("capacity", "bandwidth"), "latency": ("latency", "delay")}
-#: Names of the node attributes that contain labels, and pairs of names of the node attributes that
-#: contain coordinates; see `starcast.network`.
+#: Names of the node attributes that contain labels, and pairs of node attributes that contain the
+#: two coordinates; see `starcast.network`.
 _TEXTS = ("label", "name")
 _COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
 #: A capacity or latency, as an exact number.
@@ -50,7 +50,7 @@ class LinkList(NamedTuple):
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
         capacity_unit: if the capacities have already been scaled, the capacity that the value 1
-            represents; integers are then not scaled again. None if they have not been scaled.
+            represents; capacities that are integers are then not scaled again. Otherwise None.
     """
 
     nodes: Sequence[str]
@@ -130,7 +130,7 @@ def build_network(
         report(f"{count} merged in {network.spec}; their capacities add up", reporter)
     if unit != 1:
         shown = f"{network.capacity_unit:g}{' bit/s' if has_rates else ' as given'}"
-        # Not a warning, because every command that reads the file would repeat the warning.
+        # This is not a warning, because every command that reads the file would repeat the warning.
         (reporter or Silent()).say(f"a capacity of 1 in {network.spec} is {shown}")
     if scale != 1:
         noun = _TIME_UNITS[scale]
@@ -337,7 +337,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
     """Return the name of the link attribute with the capacities or latencies; None if none exists.
 
     Args:
-        links: nodes and links, with lower-case names of attributes.
+        links: nodes and links; the names of link attributes are in lower case.
         name: ``capacity`` or ``latency``.
         weights: whether the attribute ``weight`` is read as ``capacity`` or as ``latency``; None to
             ignore this attribute.
@@ -350,7 +350,7 @@ def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -
 #: A decimal number of limited length, with an optional unit.
 _QUANTITY = re.compile(r"([+-]?[0-9]{0,40}\.?[0-9]{0,40}(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z/µ]*)")
 _MAX_NUMBER = 10**40
-#: The size of each unit: of capacities in bits per second, of latencies in microseconds.
+#: The size of each unit: units of capacity in bits per second, units of latency in microseconds.
 _UNITS = {
     "capacity": {
         prefix + unit: Fraction(bits * 1000**power)
@@ -419,8 +419,8 @@ def _read_numbers(
             ignore this attribute.
 
     Returns:
-        Two values: a list with the capacity or latency of each link, or None if no link has the
-        attribute, and whether the values have units.
+        Two values: a list with the capacity or latency of each link, or None if there are no values
+        and no link has the attribute; and whether the values have units.
 
     Raises:
         InputError: a value is missing, not a number or out of range, or only some values have a
@@ -566,8 +566,8 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
     for column in [*columns, [node.get("pos") for node in lowered]]:
         try:
             positions = np.array(column, dtype=np.float64)
-        # Texts, missing values, lists of different lengths and numbers that are too large raise
-        # these errors.
+        # NumPy raises these errors for texts, missing values, lists of different lengths and
+        # numbers that are too large.
         except (TypeError, ValueError, OverflowError):
             continue
         if positions.ndim == 2 and positions.shape[1] == 2 and np.isfinite(positions).all():
@@ -576,7 +576,7 @@ def _find_positions(attributes: Sequence[Mapping[str, Any]]) -> NDArray[np.float
 
 
 def _as_title(node: Any) -> str:
-    """Return a node's name as a string; a node of a grid, such as the tuple (0, 1), becomes 0,1."""
+    """Return a node's name as a string; a tuple such as (0, 1), from a grid, becomes ``0,1``."""
     return ",".join(map(str, node)) if isinstance(node, tuple) else str(node)
 
 

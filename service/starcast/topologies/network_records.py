@@ -1,4 +1,4 @@
-"""Checked records of networks, which files such as experiment files contain."""
+"""Records of networks in files, such as experiment files; records are checked when read."""
 
 from collections.abc import Iterable
 from typing import Annotated, Self
@@ -13,7 +13,7 @@ _Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 
 
 class NetworkRecord(StrictRecord):
-    """A network as it is written in a file, with the ports of its links; see `Network.as_json`."""
+    """The form in which a network is written in a file, with its ports; see `Network.as_json`."""
 
     name: str
     sha256: str
@@ -31,7 +31,7 @@ class NetworkRecord(StrictRecord):
 
     @classmethod
     def of_topologies(cls, specs: Iterable[str]) -> list[Self]:
-        """Return a record of each network among the topologies with the given specs."""
+        """Return the records of all networks among the topologies with the given specs."""
         networks = [find_network(spec) for spec in sorted({*specs}) if count_nodes(spec)]
         return [cls(**network.as_json()) for network in networks if network is not None]
 

@@ -50,12 +50,13 @@ MAX_PROFILE_NODES = 5_000
 #: follow. Following this many links takes a few seconds.
 _MAX_FOLLOWED = 10**8
 
-#: The largest allowed least common multiple of a network's capacities. The simulator divides the
-#: time per unit by this multiple, so that the times on all links are integers.
+#: The largest allowed least common multiple of a network's capacities. The simulator counts time in
+#: a unit in which the time per unit, divided by this multiple, is an integer. Then the times on all
+#: links are integers.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
-#: Memory in bytes for building a network: per link, and per port of each node.
+#: Bytes of memory that building a network needs per link, and per node and port.
 _LINK_BYTES, _PORT_BYTES = 500, 12
 LOOP = "a link joins '%s' to itself"
 _DAMAGED = "get the network again from its source, because the stored network is damaged"
@@ -197,7 +198,7 @@ class Network(Topology):
         self.spec = f"{name}-{self.sha256[:6]}"
 
     def _by_port(self, pairs: NDArray[np.int64], values: Sequence[int]) -> NDArray[np.int64]:
-        """Return values of links as an array ``[ports, nodes]``, with 0 where there is no link.
+        """Return the values of links as an array ``[ports, nodes]``; 0 where there is no link.
 
         Args:
             pairs: the ends of each link, ``[links, 2]``.
@@ -369,7 +370,7 @@ class Network(Topology):
             shifts = np.repeat(starts - np.cumsum(counts) + counts, counts)
             ends = self._ends[shifts + np.arange(len(shifts))]
             ends = ends[distances[ends] < 0]
-            # Duplicates are removed: each node is kept only at its last place in the list. This is
+            # To remove duplicates, each node is kept only at its last place in the list. This is
             # faster than sorting.
             places = np.arange(len(ends), dtype=np.int32)
             last[ends] = places
@@ -384,11 +385,10 @@ class Network(Topology):
     def rank(self, label: str) -> int:
         """Return the rank of the node with the given label.
 
-        If no label matches exactly, the case of letters is ignored; then exactly one label must
-        match.
+        If no label is equal to the given label, the case of letters is ignored.
 
         Raises:
-            InputError: no label matches, or several labels match.
+            InputError: no label matches, or several labels match if the case is ignored.
         """
         for found in (
             np.flatnonzero(self._labels == label),
@@ -409,7 +409,10 @@ class Network(Topology):
 
 
 def remember(network: Network) -> Network:
-    """Register a network under its spec; return it, or an equal network registered before.
+    """Register a network under its spec; return it, or an identical network registered before.
+
+    A registered network with the same SHA-256, but with another title, position or source, is
+    replaced.
 
     Raises:
         InputError: a different network is registered under this spec, or the same network with
@@ -559,7 +562,7 @@ def check_titles(titles: Sequence[str]) -> None:
 
 
 def as_labels(titles: Sequence[str]) -> list[str]:
-    """Return a unique label for each title; the titles' order has no effect.
+    """Return a unique label for each title; labels do not depend on the order of titles.
 
     The titles must be unique.
     """

@@ -61,8 +61,8 @@ def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
         rows[:, position], rest = np.divmod(
             rest, math.perm(n - 1 - position, length - 1 - position)
         )
-    # Convert Lehmer digits to symbols: a digit is increased by 1 for every earlier symbol that does
-    # not exceed it.
+    # Convert Lehmer digits to symbols: from right to left, each digit adds 1 to all later entries
+    # that are not smaller.
     for position in range(length - 2, -1, -1):
         rows[:, position + 1 :] += rows[:, position + 1 :] >= rows[:, position, None]
     rows += 1
@@ -81,8 +81,8 @@ def arrangement_rank(rows: Perms, n: int) -> Ranks:
     for position in range(rows.shape[1]):
         symbol = rows[:, position]
         smaller = np.zeros(len(rows), dtype=np.int32)
-        # There are few pairs of positions, so Python loops over them, and numpy over the millions
-        # of rows.
+        # A Python loop over pairs of positions is fast enough, because there are few pairs. NumPy
+        # loops over the rows, of which there can be millions.
         for earlier in range(position):
             smaller += rows[:, earlier] < symbol
         ranks *= n - position
@@ -97,7 +97,7 @@ def arrangements(n: int, length: int) -> Perms:
         uint8 ``[n!/(n-length)!, length]``.
     """
     rows = np.zeros((1, 0), dtype=np.uint8)
-    # Building from the last symbol to the first yields the rows in lexicographic order without
+    # If rows are built from the last symbol to the first, they are in lexicographic order without
     # sorting.
     for size in range(n - length + 1, n + 1):
         first = np.repeat(np.arange(1, size + 1, dtype=np.uint8), len(rows))
@@ -209,7 +209,7 @@ def shift(perm: Perms, places: int) -> Perms:
 
 @contextmanager
 def labels_from(first: int) -> Iterator[None]:
-    """Set the smallest symbol of labels, 0 or 1, while the context is open.
+    """Set the smallest symbol in labels, 0 or 1, while the context is open.
 
     The identity of S_5 is ``12345`` or, in some papers, ``01234``. The setting affects `labels`
     and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
@@ -241,9 +241,9 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 
 
 def parse(label: str, n: int, length: int | None = None) -> Perms:
-    """Return the arrangement with the given label, uint8 ``[length]``; ``length`` is n by default.
+    """Return the arrangement of symbols of 1..n with the given label, uint8 ``[length]``.
 
-    Letters may be upper-case or lower-case.
+    By default, ``length`` is n. Letters may be upper-case or lower-case.
 
     Raises:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.

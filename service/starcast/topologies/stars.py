@@ -5,9 +5,9 @@ The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and 
 The nodes p of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Port
 i = 2..k exchanges positions 1 and i, as in S_n. The links of ports k+s, s = 1..n-k, are called
 residual: they replace p_1 by a missing symbol, so the n-k+1 nodes that differ only in p_1 form a
-clique. Port k+s leads to the node whose p_1 is s places later in the sorted cyclic order of the
-clique. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) is the reverse of port
-k+s.
+clique. Port k+s leads to the node whose p_1 is s places later in the sorted first symbols of the
+clique, counted cyclically. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) is
+the reverse of port k+s.
 
 Arrays over all nodes are computed block by block, which takes about one nanosecond per node in S_n
 (see `starcast.topologies.blocks`).
@@ -37,7 +37,8 @@ from starcast.topologies.permutations import Perms, Ranks
 
 MAX_NODES = factorial(12)  # as many nodes as the largest star graph; their ranks fit into int32
 
-# Number of labels processed at a time: these labels and their cliques fit into the cache.
+# Number of nodes processed at a time. The symbols in their labels, and the first symbols of their
+# cliques, fit into the cache.
 _ROWS = 2**15
 
 
@@ -57,7 +58,7 @@ class ArrangementGraph(Topology):
         return _profile(self.n, self.length)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back, which is ``port`` up to k, and n+1-s for port k+s."""
+        """Return the port that leads back: ``port`` itself up to k, and port n+1-s for port k+s."""
         self._check_port(port)
         return int(port) if port <= self.length else self.n + 1 - (int(port) - self.length)
 
@@ -93,7 +94,7 @@ class ArrangementGraph(Topology):
         """Return a function that reads an array's values at the neighbours across a port.
 
         A block is the set of nodes with the same prefix. A port within the prefix maps each block
-        to a block and keeps the order of the nodes, so complete blocks are copied.
+        to a block and keeps the order of the nodes, so the values of complete blocks are copied.
         """
         neighbours = self._neighbour_array(self._check_port(port))
         if neighbours.within_prefix:
@@ -231,9 +232,9 @@ class NkStar(ArrangementGraph):
         self.length = k
         self.nodes = perm(n, k)
         self.ports = tuple(range(2, n + 1))
-        # Residual ports are numbered by the order of a clique's symbols, which a translation may
-        # change. If n - k = 1, a clique has two nodes and each of them only one residual port,
-        # which cannot change.
+        # Residual ports are numbered by the order of the first symbols in a clique, which a
+        # translation may change. If n - k = 1, each node has only one residual port, so this port
+        # cannot change.
         self.translation_keeps_ports = n - k == 1
 
     @property
@@ -245,7 +246,8 @@ class NkStar(ArrangementGraph):
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the ports of translated links; see `Topology.carried_ports`.
 
-        Residual ports may change, because a translation may change the order of a clique's symbols.
+        The ports of links that replace the first symbol (residual links) may change, because a
+        translation may change the order of the first symbols in a clique.
         """
         q = self.extension(root)
         carried = ports.copy()
@@ -332,7 +334,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Count the divisions of positions into external chains, by cost; return the polynomial.
+    """Return the polynomial that counts the divisions of positions into external chains, by cost.
 
     Coefficient d is the number of divisions of cost d (see the module's docstring).
 

@@ -35,8 +35,8 @@ MAX_SECONDS = 600
 #: Memory in bytes per directed link: with numba (True), links are in arrays; without numba (False),
 #: they are in lists. Links are counted as for `_SECONDS_PER_LINK`.
 _LINK_BYTES = {True: 40, False: 250}
-#: Number of links that are tried, or of nodes whose links are exchanged, between two checks for
-#: Ctrl-C.
+#: Number of candidate links (while trees grow) or of nodes (while their links are exchanged) that
+#: are processed between two checks for Ctrl-C.
 _CHUNK = 2**14
 
 TreeCount = Annotated[

@@ -101,10 +101,10 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent for each node of a slab (Rules 6 and 7, Def. 13).
+    """Return the dimension towards the parent for each node of a slab, in all three kinds of trees.
 
-    The dimension is the same in all three kinds of balanced trees. A slab consists of all nodes
-    with the same first symbol, here a symbol other than 1.
+    The module's docstring contains the rule. A slab consists of all nodes with the same first
+    symbol, here a symbol other than 1.
 
     Returns:
         uint8 ``[(n-1)!]``.

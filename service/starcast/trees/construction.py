@@ -26,7 +26,7 @@ from starcast.trees.model import Forest
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Construction(Entry):
-    """A rule that builds trees on a topology.
+    """A recipe for building trees on a topology.
 
     Attributes:
         description: a noun phrase for the trees, shown in lists of constructions.
@@ -49,7 +49,7 @@ class Construction(Entry):
         return f"the construction '{self.name}'"
 
     def count_trees(self, topology: Topology, arguments: Arguments | None = None) -> int:
-        """Return the construction's number of trees on a topology, the same for every root.
+        """Return the number of trees that the construction builds on a topology, with any root.
 
         Args:
             topology: the topology.
@@ -143,8 +143,8 @@ def construction(
                 f"'tree_count' of the construction '{name}'", origin, tree_count, index
             ),
             arguments=read_arguments(name, origin, function, ("topology", "root")),
-            # Tests cover starcast's own functions; the results of plug-ins are checked at every
-            # call.
+            # The results of plug-ins are checked at every call. The results of starcast's own
+            # functions are checked by tests.
             build=function if origin.is_shipped else build,
         )  # fmt: skip
         CONSTRUCTIONS.register(entry)
@@ -357,7 +357,8 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     return entry.count_spanning_edges(topology, values)
 
 
-#: For constructions whose trees do not reach all nodes: the total number of edges on S_n.
+#: For each built-in construction whose trees do not reach all nodes: a function of n that returns
+#: the total number of edges on S_n.
 _PARTIAL: dict[str, Callable[[int], int]] = {
     # SPT omits all nodes that begin with the root's first symbol, except the root (Fragopoulou &
     # Akl 1996, Lemma 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
@@ -413,7 +414,7 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 def translate_forest(forest: Forest, root: int) -> Forest:
     """Translate a forest rooted at the identity to another root."""
     rows = translate_ports(forest.topology, forest.parent_port, root)
-    # The hubs are translated together with the trees, so that hubs still make `verify` fast.
+    # The hubs are translated, too, because `verify` is fast only with the hubs of the new trees.
     hubs = forest.verify_hubs
     if hubs is not None:
         hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
@@ -424,9 +425,9 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
     """Return the dimension towards each node's parent, given the nodes' numbers m = 0, 1, 2, ..
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
-    Consecutive numbers cycle through all n-1 dimensions. As a result, the links of a step of a
-    multinode broadcast have different dimensions (section 3.2), and the subtrees of the root's
-    children in the balanced tree differ in size by at most one node (section 5.1).
+    Consecutive numbers cycle through all n-1 dimensions. So the links that a multinode broadcast
+    crosses in a step have different dimensions (section 3.2), and in the balanced tree the subtrees
+    of the root's children differ in size by at most one node (section 5.1).
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
     """

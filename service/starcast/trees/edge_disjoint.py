@@ -97,8 +97,8 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Let s be the first symbol. Only the nodes with symbol 1 in position s need a search; they are
-    # one in n-1 nodes. For all other nodes, the dimension is s.
+    # Let s be the first symbol of all nodes of the slab. For nodes with symbol 1 in position s, the
+    # dimension is found by a search; for all other nodes, it is s.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -117,9 +117,10 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
-    """Return the dimension p(x) to the parent of nodes x with x_1 = k and symbol 1 in position k.
+    """Return the dimension to the parent in SPT for nodes x with x_1 = k and 1 in position k.
 
-    This dimension is the first displaced position in the cyclic order k+1, .., n, 2, .., k.
+    This dimension, p(x) in the module's docstring, is the first displaced position in the cyclic
+    order k+1, .., n, 2, .., k.
 
     Args:
         positions: the position of each symbol in each of the nodes, ``[n + 1, count]``.
@@ -206,7 +207,7 @@ def level_sum(topology: Topology) -> int:
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Iterate over classes of nodes with equal detours; together, they have all nodes but the root.
+    """Yield classes of nodes with equal detours, which together contain all nodes but the root.
 
     Some classes are empty.
     """

@@ -88,7 +88,7 @@ VERSION = 1
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
 #: The maximum size in bytes of each part of a forest file except the port array and the network.
 _SMALL_PART = 2**16
-#: Bytes of memory for reading a network, per byte of the file.
+#: Bytes of memory for reading a network, per byte of the file's part ``network``.
 _NETWORK_FACTOR = 40
 
 
@@ -161,7 +161,7 @@ class _Parts(ArrayArchive):
         return self.read(name)
 
     def number(self, name: str) -> int:
-        """Return a part that is a single integer or boolean."""
+        """Return a part that is a single integer or boolean, as an int."""
         part = self.small(name)
         if part.dtype.kind not in "iub" or part.ndim:
             raise ValueError(f"{name} is not a number")

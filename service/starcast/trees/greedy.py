@@ -5,8 +5,8 @@
   with the roots rho^i(r), re-rooted at r. Together they have congestion 2 (Tseng & Sheu 1997, Def.
   2 and Lemma 6).
 * SP(r) and MT(R_i) are these trees on S_{n,k} (Li, Chen, Xiang & Yao).
-* The recursive-substar tree broadcasts in 2n-3 steps; it divides S_n into substars (Sheu, Liaw &
-  Chen 1993).
+* The recursive-substar tree divides S_n into substars; a broadcast along it takes 2n-3 steps (Sheu,
+  Liaw & Chen 1993).
 
 docs/definitions/nk-star.md corrects the definition of SP(r), the shortest-path tree with root r.
 Symbols are named by their positions in the root: v_1 = i means that the node v begins with the
@@ -51,7 +51,7 @@ _ROWS = 2**15
     source="Tseng & Sheu 1997, Def. 1",
 )  # fmt: skip
 def greedy(topology: Topology, root: int) -> Forest:
-    """Return the greedy tree L(r), a shortest-path tree whose links lead away from the root r.
+    """Return the greedy tree L(r), a shortest-path tree with root r.
 
     The dimension from a node v to its parent is the position in r of v's first symbol. If this
     position is 1, the dimension is the first position in which v differs from r.

@@ -112,7 +112,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # A forest of only the chosen tree is built first, so that nothing is computed for other trees.
+    # Properties are computed from a forest with only the chosen tree, which saves time and memory.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

@@ -1,4 +1,4 @@
-"""`Forest`, an array that stores the port towards the parent for every tree and node.
+"""`Forest`: trees stored as an array of the port towards the parent, for every tree and node.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
 `Forest.verify` checks that the array is a forest, whichever code built it.
@@ -309,7 +309,7 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check that ``parent_port`` has only valid ports; return an iterator over all ports."""
+        """Check the entries of ``parent_port``; return an iterator over the topology's ports."""
         self._check_entries()
         return iter(self.topology.ports)
 
@@ -425,7 +425,7 @@ class Forest(Displayable):
         raise self._lost(tree, parents)
 
     def _lost(self, tree: int, parents: Ranks) -> RejectedError:
-        """Return the error that names a tree's first node from which no path leads to the root."""
+        """Return an error that names the first node whose parents do not lead to the root."""
         _, top = _follow_parents(parents)
         node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
@@ -486,9 +486,9 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> Integers:
-    """Return, for each node of a chunk, the value of its parent.
+    """Return, for each node of a chunk, the value of the node's parent.
 
-    The result for a node without a parent is its own value.
+    For a node without a parent, the result is the node's own value.
 
     Args:
         values: the array over all nodes, such as distances.

@@ -169,7 +169,7 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return the generator G_k of the first necklace at each distance k >= 1, by k.
+    """Return a mapping from each distance k >= 1 to the generator G_k of its first necklace.
 
     If n is odd, no generator is defined for the maximum distance.
     """
@@ -234,9 +234,10 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     """Return a Hamiltonian path from the root to a neighbour of the root.
 
-    The last link of `cycle_word` closes the cycle. The path of another root is the translated path.
-    So the messages of all roots cross the same dimension in each step. In the paper, all roots use
-    the same cycle (`walk` along `cycle_word`), and each root starts at its own node of this cycle.
+    Together with the link between these two nodes, the path is a Hamiltonian cycle. The path of
+    another root is the translated path. So the messages of all roots cross the same dimension in
+    each step. In the paper, all roots use the same cycle (`walk` along `cycle_word`), and each root
+    starts at its own node of this cycle.
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """

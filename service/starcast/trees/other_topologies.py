@@ -41,7 +41,9 @@ from starcast.trees.model import Forest
     source="Li, Chen, Xiang & Yao, Def. 3",
 )  # fmt: skip
 def nk_greedy(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SP(r), with its links directed away from the root.
+    """Return the shortest-path tree SP(r) with root r.
+
+    `starcast.trees.greedy` defines the tree.
 
     Reference: Li, Chen, Xiang & Yao, Def. 3.
     """
@@ -55,7 +57,7 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
     source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
 )  # fmt: skip
 def nk_multiple(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees MT(R_i): shortest-path trees from other roots, re-rooted at the root r.
+    """Return the n-1 trees MT(R_i): shortest-path trees with other roots, re-rooted at r.
 
     Tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r. To compute R_i(r), the label r is
     extended to all n symbols and shifted right by i positions; the first k symbols of the result

@@ -27,7 +27,7 @@ def is_allowed(
     workspaces: Any,
     stamp: int,
 ) -> tuple[bool, int]:
-    """Return whether all trees can still be completed after a tree takes a link into a node.
+    """Return whether all trees can still be completed after a link is added to one of them.
 
     All trees can be completed if and only if the following holds for every set of nodes: at least
     as many free links enter the set as there are trees without a node in the set (Edmonds 1973).
@@ -37,8 +37,8 @@ def is_allowed(
     trees begin; a path may cancel parts of earlier paths.
 
     Args:
-        target: the node that the link enters; the link already belongs to the tree.
-        tree: the tree that takes the link.
+        target: the node that the link enters.
+        tree: the tree to which the link was added.
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
@@ -150,10 +150,10 @@ def grow(
     workspaces: Any,
     stamp: int,
 ) -> int:
-    """Add directed links to trees, in order; skip links after which a tree cannot be completed.
+    """Add candidate links to trees, one by one; skip links after which a tree cannot be completed.
 
     Args:
-        takers: for each candidate link, the tree to which it may be added.
+        takers: for each candidate link, the number of the tree to which it may be added.
         links: the candidate links; each of them begins at a node of its tree.
         ports: the number of ports.
         tails: the node where each directed link begins.

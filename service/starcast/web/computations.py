@@ -211,8 +211,8 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> dict[str, Any]:
     """Simulate a schedule; return the results and the number of units that each node received.
 
-    A symmetric schedule is expanded only if there are faults. Otherwise, the received units are
-    those of one source or, in a reduction, of one destination.
+    A symmetric schedule is expanded only if there are faults. Without faults, its received units
+    are those of one source or, in a reduction, of one destination.
 
     Raises:
         LimitError: there are more than `MAX_FAULTS` faults, or the schedule is too large.
@@ -283,7 +283,8 @@ def _small(spec: str) -> Topology:
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
     """Return columns of equal length as the text of a JSON or CSV file, row by row.
 
-    The text is created in a worker, because creating it would block the server's only process.
+    The text is created in a worker process. In the server's process, creating a long text would
+    delay all other requests.
     """
     rows = as_rows(columns)
     if output == Format.CSV:

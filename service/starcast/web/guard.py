@@ -49,7 +49,8 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # A browser may cache a response, but must check its ETag again, since stored data can change.
+    # A browser may cache a response, but must ask the server before each use whether its ETag is
+    # still valid, because stored data can change.
     "Cache-Control": "no-cache",
 }
 _FORMATS = (Format.JSON, Format.CSV, Format.SVG)
@@ -115,7 +116,8 @@ class Guard:
             else:
                 await self._answer(scope, receive, reply, is_head=is_head)
         finally:
-            # An unexpected error is raised again after the response, so it must be counted here.
+            # The application raises an unexpected error again after its response. In `finally`,
+            # such a request is counted too.
             status, seconds = reply.status or 500, perf_counter() - start
             self.counts.add(status, seconds)
             log.event(
@@ -160,8 +162,8 @@ class Guard:
     def _is_served(self, host: str) -> bool:
         """Return whether requests with this ``Host`` header are answered.
 
-        The check is needed because by DNS rebinding, a page of another site can reach this server
-        under the host name of that site.
+        The check is needed because a page of another site can use DNS rebinding to reach this
+        server under the host name of that site.
         """
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
@@ -173,7 +175,7 @@ class Guard:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
-        # DNS rebinding can point a name to this machine, but not a numeric address.
+        # DNS rebinding can make a host name, but not a numeric address, refer to this machine.
         return address.is_loopback or not is_loopback(self.host)
 
 

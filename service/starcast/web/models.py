@@ -134,7 +134,7 @@ class ScheduleResource(BaseModel):
 
 
 class Step(BaseModel):
-    """The number of links used in a step, and of units in its largest packet, for all sources."""
+    """A step of a schedule for all sources: the links used, and the units in the largest packet."""
 
     step: int
     links_used: int
@@ -380,8 +380,8 @@ class ProfileData(BaseModel):
 class PanelData(BaseModel):
     """Curves that share a plot.
 
-    The runs of the curves differ only in message size, algorithm, and the axes ``across`` of the
-    comparison.
+    The runs of the curves may differ only in message size, on the axes in ``across``, and in
+    algorithm, base, copies and segments.
     """
 
     name: str

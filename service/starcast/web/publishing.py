@@ -31,9 +31,9 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
 
 
 #: Minimum required free disk space in MB (10^6 bytes). If an earlier site is larger, its size is
-#: required. Claims and records alone take 20 MB.
+#: required instead. Claims and records alone take 20 MB.
 _SMALLEST = 40
-#: Maximum number of messages about problems, and about files that are no longer published.
+#: Maximum number of unpublished pages, and of no longer published files, that messages name.
 _NAMED = 5
 
 

@@ -46,7 +46,7 @@ from starcast.web.workers import P, Result, Workers
 
 #: The name of the file that lists all files of a site, by which an earlier site is recognized.
 MANIFEST = "starcast-site.json"
-#: Maximum number of a page's characters in the search index, and in a search result.
+#: Maximum number of characters of a page that are searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 #: Number of rendered pages and files after which progress is reported.
 _REPORTED = 100
@@ -124,7 +124,10 @@ class Site:
         return len(self._unchecked())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
-        """Check the claims that `count_unchecked` counts, on small topologies (level quick)."""
+        """Check the claims without a verdict on small topologies (level quick).
+
+        A verdict for another version of the claim's pack does not count.
+        """
         stored = self._service.verdicts
         verdicts = verify_claims(self._unchecked(), "quick", None, jobs, reporter)
         computed = {verdict.claim: (None, verdict) for verdict in verdicts}

@@ -2,8 +2,8 @@
 
 The formulas follow the papers' definitions, with the identity as root; `sources` translates the
 results to other roots. A block consists of the nodes that share their last n-m symbols, the *tail*.
-Its nodes are in the lexicographic order of their first m symbols: first by the first symbol, and
-then by the order of the w = m-1 others. The w! nodes with the same first symbol form a *row*.
+Its nodes are in the lexicographic order of their first m symbols. The w! nodes with the same first
+symbol are consecutive and form a *row*; w = m-1.
 
 In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p, and
 ``rest`` contains the m symbols that are not in the block's tail, ascending.
@@ -37,7 +37,7 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import fixed_point_gain
 
 Array = np.ndarray[Any, Any]
-#: Number of positions in which one look-up in `Tables.fixed` counts the symbols at home.
+#: Number of positions that one look-up in `Tables.fixed` covers.
 TRIPLE = 3
 
 
@@ -322,7 +322,7 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
 
 @jit
 def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
-    """Return the potential of node x in one tree, as defined in the module docstring."""
+    """Return the potential of node x in the given tree (see the module docstring)."""
     n = blocks.n
     if blocks.kind == GREEDY:
         return distance(n, x, blocks.homes[tree])
@@ -498,10 +498,11 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of swaps that bring home all symbols outside the cycle of symbol 1.
+    """Return the number of swaps that bring home the symbols outside the cycle of symbol 1.
 
-    The result is the number of displaced symbols outside this cycle plus the number of their
-    cycles. The bit set ``on_cycle`` contains the positions on the cycle of symbol 1.
+    Each swap exchanges the symbol in position 1 with another symbol. The result is the number of
+    displaced symbols outside this cycle plus the number of their cycles. The bit set ``on_cycle``
+    contains the positions on the cycle of symbol 1.
     """
     total = 0
     seen = on_cycle

@@ -34,9 +34,10 @@ from starcast.judges.blockwise.formulas import (
 )
 from starcast.support.compiled import jit
 
-#: Maximum number of exceptions recorded per call. A forest with more exceptions is wrong.
+#: Maximum number of exceptions that a call of `examine` records. A forest with more exceptions is
+#: wrong.
 MAX_EXCEPTIONS = 1_000
-#: Maximum number of nodes with the largest potential that are recorded per tree and call.
+#: Maximum number of nodes with the largest potential that a call of `examine` records for a tree.
 WITNESSES = 16
 #: Number of bits per port in the integer that counts how many trees use each port of a node.
 _COUNTER = 4
@@ -244,9 +245,9 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports to their parents in one tree.
+    """Return whether the parent ports of a row's nodes differ, in a given tree.
 
-    The array ``row`` contains the ports of the nodes; ``flags`` is overwritten.
+    The array ``row`` contains the parent ports of the nodes; ``flags`` is overwritten.
     """
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
@@ -472,7 +473,7 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Count, in a histogram of loads, the links to several nodes with equal counters.
+    """Add the links to several nodes to a histogram of loads; the nodes have the same loads.
 
     At index i, the histogram has the number of links that i trees use.
 

@@ -53,8 +53,8 @@ class Source:
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the formulas for the identity as root.
-        exceptions: the nodes at which the potential (see `formulas`) need not decrease by 1 to the
-            parent, each as (block, tree, index in the block).
+        exceptions: the nodes whose potential (see `formulas`) need not be larger by 1 than that of
+            the parent, each as (block, tree, index in the block).
         root: the root of the forest, uint8 ``[n]``.
         rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
@@ -136,7 +136,7 @@ def closed_form(
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
     parsed = identity if root is None else permutations.parse(root, n)
-    # Labels in ids always begin with symbol 1, even if the caller prints labels from 0.
+    # The symbols of labels in ids always begin at 1, even if the caller prints symbols from 0.
     with permutations.labels_from(1):
         label = permutations.labels(parsed[None, :])[0]
     blocks, exceptions = _blocks(n, min(m, n), base)
@@ -186,7 +186,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return a construction's formulas and `Source.exceptions`, with the identity as root.
+    """Return a construction's formulas and its `Source.exceptions`, for the identity as root.
 
     For a label or dimension change, ``base`` is the construction that it changes.
     """

@@ -70,9 +70,9 @@ class RangeResult(StrictRecord):
         largest: for each tree, the largest potential of a node in the range.
         witnesses: for each tree, up to 16 nodes of the range with this potential, each as (block,
             tree, index in the block).
-        exceptions: the nodes without a parent, or whose parent's potential is not smaller by 1, in
-            the same form. The closed form declares all of them; an undeclared exception raises an
-            error.
+        exceptions: the nodes without a parent, or whose parent's potential is not smaller by 1,
+            each as (block, tree, index in the block). The closed form declares all of them; an
+            undeclared exception raises an error.
     """
 
     blocks: Range
@@ -127,9 +127,10 @@ def verify_blocks(
 
     Args:
         source: the forest in closed form.
-        jobs: the number of processes; by default one per core, or a single one for little work.
-        reporter: reports the progress.
-        executor: runs the ranges of blocks, instead of worker processes on this machine.
+        jobs: the number of processes; by default one per core, or one if there is little work.
+        reporter: the object that shows the progress; by default, progress is not shown.
+        executor: the executor that examines the ranges of blocks; by default, worker processes on
+            this machine examine them.
 
     Raises:
         RejectedError: a tree is not a spanning tree; the message names the tree.
@@ -169,8 +170,8 @@ def run_ranges(
     perform = partial(examine_range, source)
     if executor is None and ranges:
         first = ranges[0][0]
-        # The code is compiled here, so that the worker processes on this machine load it instead of
-        # each compiling it.
+        # Examining one block compiles the code, so that worker processes on this machine load the
+        # compiled code instead of compiling it themselves.
         with reporting(reporter):
             perform((first, first + 1))
     work = parallel.Workload(
@@ -417,9 +418,10 @@ def verify_shard(
         source: the forest in closed form.
         shard: the shard to examine, given by its number and the number of all shards.
         file: the path of the result file; an existing file is replaced only by a complete one.
-        jobs: the number of processes; by default one per core, or a single one for little work.
-        reporter: reports the progress.
-        executor: runs the ranges of blocks, instead of worker processes on this machine.
+        jobs: the number of processes; by default one per core, or one if there is little work.
+        reporter: the object that shows the progress; by default, progress is not shown.
+        executor: the executor that examines the ranges of blocks; by default, worker processes on
+            this machine examine them.
 
     Returns:
         The number of ranges of blocks in the shard.

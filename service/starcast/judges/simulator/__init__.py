@@ -10,10 +10,11 @@ faults, rows can be dropped, and in reductions, sums grow from step to step; in 
 are executed one after the other.
 
 A symmetric schedule contains the rows of one source; the rows of the other sources are its
-translations. If a node holds a unit, the translated node holds the translated unit, so it suffices
-to check the deliveries of one source. All sources send at the same time. If translation keeps
-ports, it maps the link of a row to every directed link of the same port exactly once. This
-determines the traffic of every link (the *dimension rule*; Fragopoulou & Akl 1996, Lemma 7).
+translations. So all units of one source are delivered if and only if those of every other source
+are delivered, and it suffices to check one source. All sources send at the same time. If
+translations keep ports, they map the link of a row to every directed link of the same port exactly
+once. This determines the traffic of every link (the *dimension rule*; Fragopoulou & Akl 1996, Lemma
+7).
 Otherwise the schedule is expanded to all sources and the links are counted.
 """
 

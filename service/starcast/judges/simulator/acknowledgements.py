@@ -32,7 +32,7 @@ class AcknowledgedRun:
     acknowledgement forever.
 
     Attributes:
-        simulation: the results of the simulation; a stalled traversal executes no further rows.
+        simulation: the results of the simulation; a traversal executes no rows after it stalls.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of each of these traversals.
         hops: int64 ``[stalled]``, the number of hops that each traversal completed; 0 if the

@@ -15,10 +15,10 @@ F reaches the fixed point from any times between 0 and the synchronous times
 If no unit is delivered to a node twice, a packet depends on packets of earlier steps only. So a
 single pass over the steps in their order gives the exact times; all packets of a step are executed
 at once. Small steps are executed in batches: F is iterated on the packets of a batch until their
-times no longer change, and a prefix maximum computes the times of all packets that use the same
-link at once. If a unit is delivered to a node twice, the row with the later step may deliver it
-first. Then the passes are repeated until nothing changes. Each pass uses the arrival times of the
-previous pass, which begin as upper bounds and descend.
+times no longer change; the times of all packets on a link are computed together, by a prefix
+maximum. If a unit is delivered to a node twice, the row with the later step may deliver it first.
+Then the passes are repeated until nothing changes. Each pass uses the arrival times of the previous
+pass, which begin as upper bounds and decrease.
 """
 
 from collections.abc import Iterator
@@ -330,9 +330,10 @@ def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalS
 def trace_data(
     packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> tuple[CriticalSend, ...]:
-    """Return the critical path of an asynchronous execution, which ends with its last packet.
+    """Return the critical path of an asynchronous execution.
 
-    Each packet of the path but the first started when the previous packet of the path ended.
+    The path ends with the last packet of the execution. Each packet of the path but the first
+    started when the previous packet of the path ended.
     """
     if not len(packets):
         return ()

@@ -108,18 +108,19 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the unit's arrival time at the sender."""
+        """Return, for each row, the index of the arrival time of its unit at its sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return, for each row, the index of the unit's arrival time at the receiver."""
+        """Return, for each row, the index of the arrival time of its unit at its receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
 class JourneyDependencies(Dependencies):
-    """Dependencies with one arrival time per row, for units that make simple journeys.
+    """Dependencies with one arrival time per row, for units that never return to a node.
 
-    Row i writes index i + 1. Index 0 is the arrival time of units at their sources.
+    Each unit travels from its source to one destination. Row i writes the arrival time with index
+    i + 1. Index 0 is the arrival time of units at their sources.
     """
 
     def __init__(self, previous: Indices) -> None:
@@ -129,15 +130,15 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the index of the unit's arrival time at the sender.
+        """Return, for each row, the index of the arrival time of its unit at its sender.
 
-        The row that delivered the unit writes this arrival time. The index is 0 if the sender is
-        the unit's source.
+        The row that delivers the unit to the sender writes this arrival time. The index is 0 if the
+        sender is the unit's source.
         """
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the index of the arrival time that each row writes: row i writes index i + 1."""
+        """Return, for each given row i, the index of the arrival time that it writes: i + 1."""
         return _row_indices(rows) + 1
 
 
@@ -177,7 +178,11 @@ class SumDependencies(Dependencies):
         self.unique = not repeats_previous(taken).any()
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return, for each row, the arrivals for which it waits, as indices of arrival times."""
+        """Return the indices of the arrival times that each given row reads.
+
+        A row that adds a partial sum reads the arrival times of all sums that the sender has added
+        before; a row that passes on a complete unit, those after which the sender has the unit.
+        """
         packets = self._packets
         index = _row_indices(rows)
         sender, step, lane = packets.sender[index], packets.step[index], self._lane[index]
@@ -185,10 +190,10 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[index], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the index of the arrival time that each row writes.
+        """Return, for each given row, the index of the arrival time that it writes.
 
-        A row that adds a partial sum writes the arrival time of this sum. A row that passes on a
-        complete unit writes the arrival time of the pair (receiver, unit).
+        The index is i + 1 for a row i whose partial sum the receiver adds. For a row that passes on
+        a complete unit, it is the index of the pair (receiver, unit).
         """
         packets = self._packets
         index = _row_indices(rows)
@@ -196,11 +201,11 @@ class SumDependencies(Dependencies):
         return np.where(packets.combine[index], index + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return, for each pair (node, unit), the arrivals after which the node has the unit.
+        """Return, for each (node, unit) pair, the arrival times after which the node has the unit.
 
-        The arrivals are given as indices of arrival times. A node has a unit when it has added all
-        contributions, or has received the complete unit. For a node that never has the unit, the
-        result has no meaning.
+        They are given by their indices. A node has a unit when it has added all contributions, or
+        has received the complete unit. For a node that never has the unit, the result has no
+        meaning.
         """
         passes = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), passes)

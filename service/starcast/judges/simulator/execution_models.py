@@ -31,7 +31,8 @@ from starcast.topologies import Topology, memory
 class PacketTimes(NamedTuple):
     """The start and end times of packets, as arrays.
 
-    Packets are sorted by step, sender and port; those of a symmetric schedule by step and port.
+    Packets are sorted by step, sender and port; those of a symmetric schedule that may send several
+    units as one packet, by step and port.
 
     Attributes:
         step: the steps, int64 ``[packets]``.
@@ -88,8 +89,8 @@ class Timing:
         several are equal). Asynchronous model: a chain of packets that ends with the last packet;
         each packet started when the packet before it ended. If a packet waited equally long for a
         unit and for its link, sender or receiver, its ``waits_for`` names the link, sender or
-        receiver. Of a symmetric schedule, only packets of the source whose rows are stored are
-        listed, unless the schedule is expanded (see `packets`).
+        receiver. If the schedule is symmetric and is not expanded (see `packets`), only packets of
+        the source whose rows are stored are listed.
         """
         return self._path()
 
@@ -97,10 +98,9 @@ class Timing:
     def packets(self) -> PacketTimes:
         """The start and end times of every packet.
 
-        In a symmetric schedule, each packet represents the packets of all links of its port.
-        Packets are then sorted by step and port, with the sender and receiver of their first row.
-        Under faults, or if the topology's translation changes ports, a symmetric schedule is
-        expanded, and each packet represents only itself.
+        In a symmetric schedule, each packet represents the packets of all links of its port, and
+        has the sender and receiver of its first row. Under faults, or if the topology's translation
+        changes ports, a symmetric schedule is expanded, and each packet represents only itself.
         """
         return self._packets()
 
@@ -130,8 +130,9 @@ def timing(
     All times are computed as integer multiples of the largest time that divides ``t_s``, all
     latencies and all times per unit. The integers have 32 or 64 bits if they fit; otherwise they
     are Python integers, which are about 50 times slower. A float is replaced by its exact binary
-    value. Faults drop the same rows as in `starcast.simulate`. A symmetric schedule is executed
-    without expanding it, unless translation changes ports (in most S_{n,k}) or there are faults.
+    value. Under faults, the same rows are dropped as in `starcast.simulate`. A symmetric schedule
+    is executed without expanding it, unless translation changes ports (in most S_{n,k}) or there
+    are faults.
 
     Args:
         schedule: any schedule that `starcast.simulate` accepts.
@@ -285,7 +286,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return the (node, unit) pairs that must be complete at the end of a reduction.
+    """Return the (node, unit) pairs of a reduction whose node must have the complete unit.
 
     Returns:
         Three arrays: for each required pair, the node, the unit, and the step after which the node

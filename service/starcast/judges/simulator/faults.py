@@ -149,7 +149,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences that explain the effects of dead nodes, such as undelivered units."""
+        """Return sentences that explain how dead nodes affect the results; empty if they do not."""
         dead = [(rank, step) for rank, step in self._dead_nodes() if rank < postcondition.endpoints]
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:
@@ -250,7 +250,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return which rows have a link that works in the row's step, bool ``[rows]``.
+    """Return, for each row, whether its link is up in the row's step, bool ``[rows]``.
 
     All links of a dead node are down.
     """

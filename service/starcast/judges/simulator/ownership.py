@@ -39,7 +39,7 @@ _POWERS = {
     "reduce-scatter": 1,
     "allreduce": 0,
 }
-#: For the collectives with symmetric schedules, the collective of a single source.
+#: For each collective with symmetric schedules, the collective that the rows of one source perform.
 _OF_ONE_SOURCE: dict[str, Collective] = {
     "allgather": "broadcast",
     "alltoall": "scatter",
@@ -87,7 +87,7 @@ class Postcondition:
 
     @property
     def many_senders(self) -> bool:
-        """Whether every endpoint, and not only the root, is the source of units."""
+        """Whether every endpoint, and not only the root, is a source of units."""
         return self.collective in _MANY_SENDERS
 
     @property
@@ -249,7 +249,7 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
 
 
 class Deliveries(ABC):
-    """The deliveries of the first ``end`` rows, if every row is assumed to deliver its unit."""
+    """The deliveries of the first ``end`` rows, assuming that every row delivers its unit."""
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
         self.postcondition = postcondition
@@ -324,8 +324,8 @@ class ArrivalTimes(Deliveries):
 class SortedRows(NamedTuple):
     """Rows sorted by unit, so that the rows of a unit's journey to its destination are adjacent.
 
-    The rows of a unit may be sorted by tree in addition. A row continues a journey if the previous
-    row has delivered the unit to its sender, even if the two rows belong to different trees.
+    The rows of a unit may also be sorted by tree. A row continues a journey if the previous row has
+    delivered the unit to its sender, even if the two rows belong to different trees.
 
     Attributes:
         order: the index that each row had before sorting.

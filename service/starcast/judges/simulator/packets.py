@@ -240,10 +240,10 @@ class Ticks:
         tick: the duration of a tick.
         start_up: T_s in ticks.
         per_unit: the time per unit over a link of capacity 1, in ticks.
-        start_ups: the start-up time of each directed link with its latency, in ticks, with the
-            indices of `Links`; a single number if all are equal.
-        per_units: the time per unit on each directed link, in ticks; an array or a single number,
-            like ``start_ups``.
+        start_ups: T_s plus the latency of each directed link, in ticks, with the indices of
+            `Links`; a single number if no link has a latency.
+        per_units: the time per unit on each directed link, in ticks, with the same indices; a
+            single number if all capacities are 1.
         never: a time in ticks after the end of every execution; the arrival time of units that
             never arrive.
     """

@@ -229,7 +229,7 @@ class Receivers:
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Integers, port: Integers) -> NDArray[np.int32]:
-        """Return the receivers, int32 ``[rows]``; arbitrary for nodes and ports out of range."""
+        """Return the receivers, int32 ``[rows]``; arbitrary for invalid senders and ports."""
         if self._table is not None:
             return np.take(self._table, self.links.number(sender, port), mode="clip")
         topology = self.links.topology

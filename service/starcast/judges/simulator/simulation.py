@@ -123,7 +123,7 @@ class Traffic:
 
 
 class TranslatedTraffic(Traffic):
-    """The traffic of a symmetric schedule for all sources, if translation keeps ports.
+    """The traffic of all sources of a symmetric schedule whose translations keep ports.
 
     The schedule has only the rows of one source. If all sources send, each row uses every directed
     link of its port once, for a unit of a different source. So in each step, a link carries as many
@@ -296,7 +296,8 @@ _EXAMPLES = 10
 #: The columns of a stored step profile that follow the column ``step``, in order.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: A step profile, which has the values of `PROFILE_COLUMNS` for each step; empty for a failed run.
+#: The type of a step profile: the values of `PROFILE_COLUMNS` for each step. For a failed run, the
+#: profile is empty.
 Profile = Sequence[tuple[int, ...]]
 
 
@@ -426,8 +427,8 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     # Each check examines only the rows before the first known violation, so any violation that the
     # check finds is earlier.
     violation = find_invalid_address(rows)
-    # From the first row with an invalid node, port or unit on, rows are not counted, because their
-    # links may not exist.
+    # The first row with an invalid node, port or unit and all later rows are not counted as
+    # traffic, because their links may not exist.
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if postcondition.reduces:
         violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation

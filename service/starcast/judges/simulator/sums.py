@@ -89,8 +89,9 @@ class Sums(Deliveries):
         lanes: the lanes of the rows.
         executed: bool ``[end]``, the rows that are executed. An attempted row is not executed if it
             passes on a complete unit that its sender does not have, or adds an empty sum.
-        summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
-            its own contribution is the whole sum; `never` if the sum stays incomplete.
+        summed: int32 ``[nodes * units]``, the step in which a node's sum of a unit becomes
+            complete; 0 if the node's own contribution is the whole sum; `never` if the sum stays
+            incomplete.
         lane: int64 ``[nodes * units]``, the lane of this complete sum.
         taken: int32 ``[nodes * units]``, the step in which each node first receives each complete
             unit, or `never`.
@@ -141,10 +142,10 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return the number of contributions in each node's largest sum for each unit at the end.
+        """Return, for each node and unit, the contributions in the node's largest sum at the end.
 
-        If the node has received the complete unit, all contributions count. The array is int64
-        ``[nodes, units]``.
+        If the node has received the complete unit, all contributions count. The result is an array
+        of numbers, int64 ``[nodes, units]``.
         """
         nodes, units = self.postcondition.nodes, self.postcondition.units
         size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
@@ -160,10 +161,9 @@ class Sums(Deliveries):
         return self.rows.violation(row, _EMPTY if self._combine[row] else _INCOMPLETE)
 
     def held_after(self, done: int) -> Held:
-        """Return a function that checks whether units are complete at nodes.
+        """Return a function that checks whether nodes have complete units after ``done`` rows.
 
-        The function describes the state after the first ``done`` rows, which must be complete
-        steps.
+        These first rows of the schedule must be complete steps.
         """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)

@@ -301,7 +301,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) -> None:
-    """Insert the rows from a backup into a table, after checking that the columns are the same."""
+    """Insert rows from a backup into a table, after checking that both have the same columns."""
     columns, chunks = rows
     if sorted(columns) != _columns(connection, name):
         raise not_a_backup(file, f"its table {name} has unexpected columns: {', '.join(columns)}")

@@ -127,8 +127,8 @@ def field(
         comment: the comment.
         arguments: positional arguments of SQLAlchemy's ``mapped_column``.
         check: an SQL condition on the column's values; {} stands for the name of the column.
-        words: the allowed values, from which the condition is made instead of ``check``; empty to
-            use ``check``.
+        words: the allowed values. If there are any, the condition is that the column has one of
+            them, and ``check`` is ignored.
         options: keyword arguments of ``mapped_column``.
     """
     if words:
@@ -173,8 +173,8 @@ def moment(comment: str) -> MappedColumn[Any]:
 def double_of(column: str) -> Mapped[float | None]:
     """Return a generated column with the value of an `Exact` column as a double.
 
-    The expression is written exactly as PostgreSQL prints it, because alembic compares the two
-    expressions as strings.
+    The expression is written exactly as PostgreSQL prints it, because alembic compares this
+    expression with the expression in the database as strings.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
@@ -186,8 +186,8 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    If the axis has a usual value, this value is the column's default. It is also given to runs that
-    were stored before the axis existed.
+    If the axis has a usual value, this value is the column's default, which also applies to runs
+    that were stored before the axis existed.
     """
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(

@@ -50,7 +50,7 @@ def save_network(session: Session, spec: str) -> bool:
 
 
 def check_network(session: Session, spec: str) -> None:
-    """Check that the network with the given spec in this process equals the stored one.
+    """Check that a network of this process equals the stored network with the same spec, if any.
 
     Raises:
         RejectedError: a different network with the same spec is stored, or the same network with

@@ -138,10 +138,11 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
 
 def is_about_values(error: Exception) -> bool:
-    """Return whether a value or a row was rejected, so that the caller must explain the error.
+    """Return whether an error means that a value or a row was rejected.
 
-    Only the caller knows where the value comes from. The result is False for a character that the
-    database's encoding lacks, because `describe_error` explains this error.
+    Only the caller can explain such an error, because it knows where the value comes from. The
+    result is False for a character that the database's encoding lacks, because `describe_error`
+    explains this error.
     """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
     if state == _UNTRANSLATABLE:

@@ -164,7 +164,10 @@ class WatchedConnection(psycopg.Connection[Any]):
         return monotonic() + (SILENT_SECONDS if self.patience is None else self.patience)
 
     def _check_server(self) -> None:
-        """Close the connection with an OperationalError, unless the server answers a probe."""
+        """Close the connection and raise an OperationalError, unless the server answers a probe.
+
+        If `patience` is set, no probe is sent.
+        """
         if self.patience is None and self._is_answered():
             return
         self.close()
@@ -238,8 +241,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """
     with (
         translated_errors(engine.url),
-        # Objects keep their values after the commit, because callers then read them without a
-        # session.
+        # Objects keep their values after the commit, because callers read them after the session.
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
@@ -413,7 +415,8 @@ def _release(connection: Connection) -> None:
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
     """Describe the activity of one process that holds this lock or waits for it; count the others.
 
-    If ``shared`` is True, processes with shared access are ignored, since they prevent nothing.
+    If ``shared`` is True, processes with shared access are ignored, because they do not prevent
+    further shared access.
     """
     # `row.seconds` can be None, because the server hides the times of other roles' processes.
     holders = [

@@ -1,7 +1,7 @@
 """The PostgreSQL views, for users and reporting tools that read the store with SQL.
 
 Every upgrade recreates the views from the declarations in this module. They show the same values as
-the listings of the command line, and tests compare the two.
+the listings of the command line, which a test verifies.
 """
 
 import re

@@ -162,9 +162,9 @@ class Rows:
 
         Yields:
             One batch, or two batches that can be written at the same time, because they have no
-            common node. In the latter case, the first batch has rows within one half of the nodes,
-            and the second batch has rows within the other half. The nodes are sorted by substar
-            before they are divided into halves.
+            common node. Of two batches, the first has rows within one half of the nodes, and the
+            second has rows within the other half. Each half consists of consecutive nodes in the
+            order of substars.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
@@ -231,7 +231,8 @@ def _link_block(topology: Topology, *columns: NDArray[np.int64]) -> Rows:
 
     Args:
         topology: the topology.
-        columns: the lower rank, the higher rank and the lower rank's port of each link.
+        columns: three arrays with a value per link: the lower rank, the higher rank, and the port
+            at the node of lower rank.
     """
     if topology.has_equal_links:
         return _block(LINK, topology.spec, topology, *columns)

@@ -354,7 +354,8 @@ def _fill_digits(
         width: the number of digits.
         values: one number per line.
     """
-    # Division of 32-bit integers is several times as fast, and most numbers fit in 32 bits.
+    # Dividing 32-bit integers is several times as fast as dividing 64-bit integers, and most
+    # numbers fit in 32 bits.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:
         # Looking up four digits at once replaces three of four divisions.

@@ -439,7 +439,7 @@ def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Convert a value of a result to dicts (nodes and relationships) and lists (paths).
+    """Convert a value of a result: nodes and relationships become dicts, paths become lists.
 
     The dict of a relationship begins with its type and, if the server sent them, the labels of the
     relationship's end nodes. The driver's `Record.data` would omit the properties of relationships.

@@ -179,7 +179,7 @@ def _sums(element: Element, first: str) -> str:
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node in the graph, with the relationship type and id for each parent."""
+    """An artifact's node in the graph; ``parents`` has a relationship type and id per parent."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]

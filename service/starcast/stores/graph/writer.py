@@ -403,7 +403,7 @@ def _repeat(
 
 
 def delete_outdated_nodes(graph: Graph) -> None:
-    """Delete topologies written with schema 1, which have a ``name`` instead of a ``spec``.
+    """Delete the Topology nodes of schema 1, which have a ``name`` instead of a ``spec``.
 
     Nodes of other programs are kept, because they lack the properties ``family`` and ``n``.
     """

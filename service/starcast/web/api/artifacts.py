@@ -212,7 +212,7 @@ def list_schedules(
 ) -> Page[models.StoredSchedule]:
     """List the stored schedules, sorted by id.
 
-    A schedule can be requested by its id even if it is not stored.
+    A schedule that an algorithm builds can be requested by its id even if it is not stored.
     """
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
