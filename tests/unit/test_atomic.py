@@ -1,17 +1,19 @@
 """Atomic writes: a file or folder gets its name only when it is complete."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from starcast.support import atomic
 from starcast.support.atomic import PREFIX, atomic_write, temporary_folder
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, LimitError
 
 KILLED = """
     import os, signal, sys
@@ -86,6 +88,21 @@ def test_a_file_name_may_have_the_maximum_length(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name too long"), atomic_write(tmp_path / ("n" * 256)):
         pass
     assert names(tmp_path) == ["n" * 255]
+
+
+def test_a_full_disk_is_a_limit_and_keeps_the_earlier_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "f"
+    file.write_text("first")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=full))
+    with pytest.raises(LimitError, match="f cannot be written: no space left"), atomic_write(file):
+        pass
+    assert (names(tmp_path), file.read_text()) == (["f"], "first")
+    device = Path("/dev/full")
+    with pytest.raises(LimitError, match=f"{device} cannot be written"), atomic_write(device) as to:
+        to.write(b"text")
 
 
 def test_the_mode_of_a_new_output_file_follows_the_umask(tmp_path: Path) -> None:

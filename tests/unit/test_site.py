@@ -76,7 +76,7 @@ def test_if_the_disk_is_full_the_earlier_static_site_is_kept(site: Path) -> None
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with pytest.raises(InputError, match=f"{site} cannot be written"):
+        with pytest.raises(LimitError, match=f"{site} cannot be written"):
             write_site(site, {"a.html": b"new", "b.html": b"x" * 2_000})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))

@@ -3,9 +3,9 @@
 With a fixed number of segments, the time is a linear function of the message size m, so the
 crossover of two algorithms is computed exactly, in rational numbers. The minimum time over several
 numbers of segments is the lower envelope of the lines for these numbers, and the crossovers of such
-envelopes are exact as well. If the stored times are not on such lines (for example if each m was
-run with another number of segments), the crossover is only known to lie between two stored message
-sizes.
+envelopes are exact as well. If the stored times are not on such lines (for example if the runs
+for each m have another number of segments), the crossover is only known to lie between two stored
+message sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

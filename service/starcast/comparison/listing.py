@@ -196,7 +196,7 @@ def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
 
 
 def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:
-    """Return a step profile as a table with one row per step."""
+    """Return the figures of each step, such as the links used, as a table with one row per step."""
     columns = ("step", *PROFILE_COLUMNS)
     return Table.of(({name: getattr(step, name) for name in columns} for step in profile), columns)
 

@@ -75,7 +75,10 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return a parameter's values: one if all runs share it, else one (or None) per side."""
+        """Return a parameter's value as a tuple of length 1, if all runs share the value.
+
+        Otherwise, the tuple has one value per side; it is None for a side without a run.
+        """
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values

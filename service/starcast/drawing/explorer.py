@@ -161,7 +161,7 @@ def name_ports(topology: Topology) -> list[str]:
 
 
 def name_forest(forest: Forest) -> str:
-    """Return a forest's construction and arguments, and its root unless the root has rank 0."""
+    """Return a forest's name: construction, arguments and, unless it has rank 0, the root."""
     construction = format_spec(forest.construction, forest.arguments)
     return forest.id.partition(":")[2] if forest.root else construction
 

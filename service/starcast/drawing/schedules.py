@@ -116,8 +116,8 @@ def draw_steps(
 ) -> str:
     """Draw steps of a schedule on the topology, side by side; return an SVG document.
 
-    The drawing of a step shows the busy links, and the share of units that each node holds after
-    the step.
+    The drawing of a step shows the busy links. The shade of a node shows how many units it holds
+    after the step or, in a reduction, how many contributions its sums include.
 
     Args:
         schedule: the schedule; if it is symmetric, only the rows of one source are drawn.

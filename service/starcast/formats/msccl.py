@@ -1,7 +1,7 @@
 """Export to MSCCL XML, the format of algorithms that MSCCL and RCCL execute on GPUs.
 
 A node becomes a GPU, and a unit becomes a chunk. For each direction of a link, a thread block at
-one end sends the chunks in the order of the steps, and a thread block at the other end receives
+one end sends the chunks in the order of the schedule, and a thread block at the other end receives
 them. A send waits for the receive that brought its chunk. Chunks in transit are kept in the scratch
 buffer. In a reduction, a receive that adds (``rrc``) reads a partial sum and writes the next
 partial sum to a separate chunk, so that no chunk is overwritten before it is sent. A send also has

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, unwritable
 from starcast.support.progress import defer_signals
 
 #: Prefix of temporary names. A temporary name does not contain the target's name. Otherwise, the
@@ -80,7 +80,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     is a symbolic link, the file to which the link points is replaced.
 
     Raises:
-        InputError: the file cannot be written, for example because the disk is full.
+        LimitError: the disk is full.
+        InputError: the file cannot be written for another reason.
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
@@ -89,11 +90,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with _open_stream(target) or _replace_file(Path(os.path.realpath(target))) as file:
             yield file
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"{target} cannot be written: {reason}",
-            hint="check the folder, the permissions and the disk",
-        ) from None
+        raise unwritable(target, error) from None
 
 
 @contextmanager

@@ -156,6 +156,22 @@ def unreadable(
     return InputError(f"{file} cannot be read: {error.strerror or error}", hint=hint)
 
 
+def unwritable(file: object, error: OSError, hint: str = "") -> StarcastError:
+    """Return the error for a file or folder that the operating system cannot write.
+
+    The error is a LimitError if the disk is full, otherwise an InputError.
+
+    Args:
+        file: the path, for the message.
+        error: the operating system's error.
+        hint: advice to the user; by default, it depends on the error.
+    """
+    message = f"{file} cannot be written: {(error.strerror or str(error)).lower()}"
+    if is_disk_full(error):
+        return LimitError(message, hint=hint or "free some space, or write elsewhere")
+    return InputError(message, hint=hint or "check the folder, the permissions and the disk")
+
+
 @contextmanager
 def errors_in(place: str | Path) -> Iterator[None]:
     """Prefix the message of every error in the context with a place, such as a file name.

@@ -31,7 +31,7 @@ from starcast.claims.verify import verify_claims
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder
-from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable, unwritable
 from starcast.support.html import inline_files, render_page
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
@@ -367,7 +367,8 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files of a site to a temporary folder, which then replaces the site's folder.
 
     Raises:
-        InputError: the folder cannot be written, for example for lack of disk space.
+        LimitError: the disk is full.
+        InputError: the folder cannot be written for another reason.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -377,10 +378,8 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
     except OSError as error:
-        raise InputError(
-            f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
-            hint="check the folder and its disk; an earlier site remains unchanged",
-        ) from None
+        hint = "check the folder and its disk; an earlier site remains unchanged"
+        raise unwritable(folder, error, hint) from None
 
 
 def _render(shown: Explorer) -> bytes:

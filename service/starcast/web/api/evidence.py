@@ -112,11 +112,11 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return the newest stored verdict of each claim of the loaded packs, and its verification run.
+    """Return, by claim id, the newest stored verification run of each claim, and its verdict.
 
-    The keys are claim ids. The verdict is None if the claim's pack has changed since the run.
-
-    For a published site, the result has the verdicts that were read or computed for its pages.
+    Only claims of loaded packs are included. The verdict is None if the claim's pack has changed
+    since the run. For a published site, the result has the verdicts that were read or computed for
+    its pages.
     """
     return service.verdicts if service.published else read_verdicts(service)
 
