@@ -103,7 +103,7 @@ class Place:
 
     @cached_property
     def numpy(self) -> "Arrays":
-        """The topology, its forests and its schedule as arrays."""
+        """The topology and its forests as arrays."""
         return Arrays(self)
 
     def building(self) -> dict[str, float]:

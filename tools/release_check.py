@@ -159,7 +159,8 @@ def audit() -> str:
         except RuntimeError as error:
             if re.search("could not be audited|ConnectionError", str(error)):
                 raise NotCheckedError(
-                    "the vulnerability database cannot be reached: run the check on another machine"
+                    "pip-audit could not check all packages, perhaps because the vulnerability "
+                    f"database cannot be reached: {str(error).strip().splitlines()[-1]}"
                 ) from None
             raise
     return f"no known vulnerabilities in the {len(pins)} packages of starcast[{EXTRAS}]"

@@ -247,10 +247,10 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 
 @checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
-    """Check that allgather and scatter attain their lower bounds, and the alltoall nearly.
+    """Check that allgather and scatter attain their lower bounds, and the alltoall up to a factor.
 
     The paper's abstract states this. The alltoall follows Rule 9. Its number of steps must equal a
-    closed form, and this number divided by the lower bound must have the stated order of growth.
+    closed form, and this number divided by the lower bound must be bounded by a constant.
     """
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":

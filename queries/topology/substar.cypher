@@ -1,6 +1,6 @@
 // title: Members of a substar
-// question: Which nodes belong to a substar, the set of nodes that agree in some positions other
-//     than the first?
+// question: Which nodes have given symbols in some positions of their labels? For positions other
+//     than the first, they form a substar.
 // parameters:
 //   topology (topology): name of the topology
 //   pattern (pattern): a label with * in the free positions, such as ****5 for S_4(5) in S5

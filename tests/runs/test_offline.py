@@ -56,7 +56,7 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack that holds artifacts on S3 (`OLD`), in a home folder whose name needs quoting."""
+    """Settings of a stack with artifacts on S3 (`OLD`); the name of its home needs quoting."""
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:

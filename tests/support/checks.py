@@ -48,7 +48,7 @@ def states(stores: Stores) -> dict[str, str]:
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
-    """Return the number of rows in each PostgreSQL table that an ingest fills."""
+    """Return the numbers of rows in the PostgreSQL tables of artifacts."""
     tables = (models.Topology, models.Forest, models.Tree, models.Schedule, models.Materialization)
     with open_session(stores.engine) as session:
         return {

@@ -440,7 +440,7 @@ def test_the_msccl_oracle_detects_a_corrupted_file() -> None:
     ("spec", "algorithm", "segments", "message"),
     [
         ("S4", "multiple", 2000, "XML elements; MSCCL XML supports fewer than 4,096 per rank"),
-        ("S3", "greedy", 9000, "36 channels of 256 steps; MSCCL XML supports at most 32 channels"),
+        ("S3", "greedy", 9000, "36 channels of 255 sends; MSCCL XML supports at most 32 channels"),
         ("S7", "greedy", 1, "5,040 nodes; MSCCL XML supports at most 1,024 GPUs"),
     ],
 )

@@ -282,7 +282,8 @@ def _query_names(ctx: typer.Context) -> list[str]:
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
     """Run an SQL statement, and return the first column of its rows.
 
-    If PostgreSQL does not answer within `PATIENCE` seconds, only the rows read so far are returned.
+    If PostgreSQL cannot be reached or does not answer within `PATIENCE` seconds, the rows that were
+    read until then are returned, usually none.
     """
     import psycopg
 

@@ -278,7 +278,8 @@ def text() -> Show:
 def facts(output: FormatOption = Format.TABLE) -> Show:
     """Print named values, and a sentence that summarizes them, if there is one.
 
-    With ``--format table``, the sentence replaces the values.
+    With ``--format table``, the sentence replaces the values; a sentence that is None prints
+    nothing.
     """
 
     def show(result: "Facts") -> None:

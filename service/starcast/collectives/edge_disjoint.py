@@ -8,10 +8,10 @@ x different trees.
 
 **Broadcast and allgather**: a copy crosses every link of one tree. No directed link is in two
 trees, so copies in different trees never wait for one another, and the copies in x trees reach a
-node over x edge-disjoint paths. So every node that has not failed receives the message despite any
-x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The
-model is all-port, and a directed link carries one unit per step. The schedule is fixed in advance,
-so no node needs to know about a fault.
+node over x paths without a common internal node. So every node that has not failed receives the
+message despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on
+hypercubes). The model is all-port, and a directed link carries one unit per step. The schedule is
+fixed in advance, so no node needs to know about a fault.
 
 **Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
 to a node in different trees have no internal node in common, so at least one copy arrives despite

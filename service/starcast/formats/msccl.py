@@ -213,7 +213,7 @@ class _Program:
         if self.channels > MAX_CHANNELS:
             raise LimitError(
                 f"a link carries {longest:,} units, which need {self.channels} channels of "
-                f"{MAX_STEPS} steps; MSCCL XML supports at most {MAX_CHANNELS} channels",
+                f"{_SENDS_PER_CHANNEL} sends; MSCCL XML supports at most {MAX_CHANNELS} channels",
                 hint=_HINT,
             )
         self._channel = (place // _SENDS_PER_CHANNEL).tolist()
@@ -299,8 +299,8 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # A thread block waits for the thread block of the previous channel, which must therefore
-        # come first.
+        # A thread block that sends waits for the one of the previous channel to the same peer,
+        # which must therefore come first.
         return dict(sorted(blocks.items()))
 
     def _receive_block(

@@ -160,7 +160,7 @@ def _read_fields(path: Path) -> tuple[RecordFields, WitnessFile]:
 
 
 def load_all(folder: Path) -> Iterator[Record]:
-    """Yield all records of a folder, sorted by problem, then by the length and text of file names.
+    """Yield all records of a folder in the order of `PROBLEMS`, then by length and text of names.
 
     Raises:
         InputError: a file is missing or damaged, or its format version is not supported.

@@ -62,7 +62,8 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
 #: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# All other symbols, which no built-in family uses in labels, have values far above the base 37.
+# All other symbols have values far above the base 37. Of the built-in families, only a few use one
+# of them, the dot.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
